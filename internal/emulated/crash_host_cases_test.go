@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // userImage returns the path of an image that belongs to the user of the node.
@@ -151,8 +152,8 @@ func hostCases() []crashCase {
 			"add a share", nothing,
 			func(n *Node) error { return n.AddSMBShare("fs.emulated", "more", nil) },
 			func(t *testing.T, n *Node) string {
-				added := n.state.SMB.server("fs.emulated").share("more") != nil
-				if _, err := os.Stat(sharePath(n.dir, "fs.emulated", "more")); added && err != nil {
+				added := n.state.SMB.Server("fs.emulated").Share("more") != nil
+				if _, err := os.Stat(smb.SharePath(n.dir, "fs.emulated", "more")); added && err != nil {
 					t.Error(err)
 				}
 				return oldOrNew(added)

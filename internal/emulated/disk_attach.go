@@ -245,7 +245,7 @@ func (s iscsiState) hasLUN(image string) bool {
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.
 func (s *state) bundle(stateDir, home string) *bundle.Record {
-	return find(s.Disks, func(r *bundle.Record) bool { return hostfiles.SameDir(r.Home(stateDir), home) })
+	return setting.Find(s.Disks, func(r *bundle.Record) bool { return hostfiles.SameDir(r.Home(stateDir), home) })
 }
 
 // hasBundle reports whether the node of a state directory, if there is one, has a bundle attached.

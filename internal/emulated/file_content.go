@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // content is the mounted file system of a volume, or a connection to a share: the directory of its files, and the
@@ -20,9 +21,9 @@ import (
 // used again it gets a new one.
 type content struct {
 	node  *Node
-	id    guid.GUID // of a volume
-	share shareName // of a share on a file server, which has no id
-	path  string    // of the directory on the host
+	id    guid.GUID     // of a volume
+	share smb.ShareName // of a share on a file server, which has no id
+	path  string        // of the directory on the host
 
 	root  *os.Root
 	gone  error // why it was retired

@@ -105,7 +105,7 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 }
 
 func (h *fileHandle) fileID(out []byte) error {
-	id := deviceside.FileID{VolumeSerialNumber: h.content.share.serial()}
+	id := deviceside.FileID{VolumeSerialNumber: h.content.share.Serial()}
 	if !h.content.isShare() {
 		v, ok := h.content.node.volume(h.content.id)
 		if !ok {
@@ -176,7 +176,7 @@ func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
 func (h *fileHandle) finalPath(form uint32) (string, error) {
 	below := strings.Join(hostfiles.WindowsNames(h.names), `\`)
 	if h.content.isShare() {
-		return h.content.share.finalPath(form, below)
+		return h.content.share.FinalPath(form, below)
 	}
 	switch form {
 	case win32.VOLUME_NAME_GUID:

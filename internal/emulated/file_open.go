@@ -79,7 +79,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 func (h *fileHandle) below(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
-		c.node.meet(c.share.server, c.share.share)
+		c.node.meet(c.share.Server, c.share.Share)
 	}
 	if err := h.usable(false); err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // iscsiPort is the number of the adapter that the disks of all sessions are on; each session is another target of it.
@@ -102,7 +103,7 @@ type iscsiOutage struct {
 
 // outage returns the outage of a portal, nil if the portal is connected.
 func (s iscsiState) outage(name portalName) *iscsiOutage {
-	return find(s.Outages, func(o *iscsiOutage) bool { return o.Portal.same(name) })
+	return setting.Find(s.Outages, func(o *iscsiOutage) bool { return o.Portal.same(name) })
 }
 
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
@@ -162,7 +163,7 @@ func (n *Node) reopenSession(l iscsiLost) error {
 }
 
 func (n *Node) sessionWith(target string) *iscsiSession {
-	return find(n.state.ISCSI.Sessions, func(o *iscsiSession) bool { return o.Known.of(target) })
+	return setting.Find(n.state.ISCSI.Sessions, func(o *iscsiSession) bool { return o.Known.of(target) })
 }
 
 // expireSessions removes the sessions, with their disks, whose portal has been cut off for too long.

@@ -150,7 +150,7 @@ func (s iscsiState) check() error {
 
 // remembered returns what Windows remembers of an address, nil if no disk was there.
 func (s iscsiState) remembered(target, lun uint8) *iscsiPlace {
-	return find(s.Places, func(p *iscsiPlace) bool { return p.is(target, lun) })
+	return setting.Find(s.Places, func(p *iscsiPlace) bool { return p.is(target, lun) })
 }
 
 // reachable returns the portal of a name, nil if it is cut off.
@@ -163,7 +163,7 @@ func (s iscsiState) reachable(name portalName) *ISCSIPortalSpec {
 
 // portal returns the portal of a name, nil if there is none.
 func (s iscsiState) portal(name portalName) *ISCSIPortalSpec {
-	return find(s.Storage, func(p *ISCSIPortalSpec) bool { return p.At.same(name) })
+	return setting.Find(s.Storage, func(p *ISCSIPortalSpec) bool { return p.At.same(name) })
 }
 
 // advertised returns the address at which the targets of a portal say that they answer.
@@ -175,11 +175,11 @@ func (s iscsiState) advertised(name portalName) portalName {
 }
 
 func (p *ISCSIPortalSpec) target(name string) *ISCSITargetSpec {
-	return find(p.Targets, func(t *ISCSITargetSpec) bool { return strings.EqualFold(t.Name, name) })
+	return setting.Find(p.Targets, func(t *ISCSITargetSpec) bool { return strings.EqualFold(t.Name, name) })
 }
 
 func (s iscsiState) session(id win32.ISCSIUniqueID) *iscsiSession {
-	return find(s.Sessions, func(o *iscsiSession) bool { return o.id() == id })
+	return setting.Find(s.Sessions, func(o *iscsiSession) bool { return o.id() == id })
 }
 
 // id returns the session's id for callers, of which the adapter's half is the same for all sessions.

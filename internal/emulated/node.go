@@ -30,13 +30,12 @@ type Node struct {
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
 
 	serviceControl
+	smbClient
 
 	privileges map[string]bool // enabled by the agent's process
 
 	hasty   bool          // calls take no time, whatever the switch timing
 	retimed chan struct{} // closed when waits may be over; nil while no call waits
-
-	unmapped int // contacts with file servers without a mapping
 
 	restoring bool // the node is about to be what is in restoringDir
 }
@@ -132,7 +131,7 @@ func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
 // retireGone retires the contents of volumes that are gone or have changed, and of shares that are out of reach.
 func (n *Node) retireGone() {
 	n.retire(errShareGone, func(c *content) bool {
-		return c.isShare() && n.state.SMB.connectable(c.share.server, c.share.share) != nil
+		return c.isShare() && n.state.SMB.Connectable(c.share.Server, c.share.Share) != nil
 	})
 	n.retire(errVolumeGone, func(c *content) bool {
 		v, ok := n.volume(c.id)
@@ -170,7 +169,7 @@ func (n *Node) Reboot() error {
 		clear(n.privileges)
 		n.retire(errRebooted, func(*content) bool { return true })
 		if len(n.state.SMB.Mappings) > 0 {
-			if err := n.update(func(s *state) { s.SMB.reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
+			if err := n.update(func(s *state) { s.SMB.Reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
 				return err
 			}
 		}

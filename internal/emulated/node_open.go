@@ -57,7 +57,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 		disks: map[uint32]*disk{}, contents: map[string]*content{}, arriving: map[uint64]int{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
-	n.serviceControl.node = n
+	n.serviceControl.node, n.smbClient.node = n, n
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // savingSuffix ends the name of a directory that is being made. It gets its name when it is complete.
@@ -85,7 +86,7 @@ func below(dir, path string) (rest string, ok bool) {
 const RecordsDir = "records"
 
 // stateDirs returns the directories that make up a node together with node.json.
-func stateDirs() []string { return []string{bundle.DisksDir, sharesDir, RecordsDir} }
+func stateDirs() []string { return []string{bundle.DisksDir, smb.SharesDir, RecordsDir} }
 
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
 func (n *Node) copyState(to string, disks []bundle.Record) error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // busyNode is a node with a disk of its own, a bundle that lies elsewhere and a detached one, each with a file.
@@ -45,7 +46,7 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 		},
 		"no files of a disk": func(saved string) error { return os.RemoveAll(filepath.Dir(name(saved))) },
 		"no disks":           func(saved string) error { return os.RemoveAll(filepath.Join(saved, bundle.DisksDir)) },
-		"no shares":          func(saved string) error { return os.RemoveAll(filepath.Join(saved, sharesDir)) },
+		"no shares":          func(saved string) error { return os.RemoveAll(filepath.Join(saved, smb.SharesDir)) },
 		"half a node.json":   func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
 	} {
 		saved := filepath.Join(t.TempDir(), "saved")

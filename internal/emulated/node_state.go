@@ -15,6 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // stateFormat is the version of node.json that this program writes and reads.
@@ -33,7 +35,7 @@ type state struct {
 	Letters      []letterState   `json:"letters"`
 	Mounts       []mountState    `json:"mounts"`
 	Services     services.List   `json:"services"`
-	SMB          smbState        `json:"smb"`
+	SMB          smb.State       `json:"smb"`
 	ISCSI        iscsiState      `json:"iscsi"`
 	Clock        clockState      `json:"clock,omitzero"`
 	Changes      []bundle.Change `json:"changes,omitempty"` // of disks, that are due
@@ -77,12 +79,12 @@ func cloneLists(v reflect.Value) {
 
 // disk returns the record of the disk that has the image, nil if there is none.
 func (s *state) disk(image string) *bundle.Record {
-	return find(s.Disks, func(r *bundle.Record) bool { return r.Image == image })
+	return setting.Find(s.Disks, func(r *bundle.Record) bool { return r.Image == image })
 }
 
 // letter returns the drive letter of a name in any case, nil if no volume has it.
 func (s *state) letter(name string) *letterState {
-	return find(s.Letters, func(l *letterState) bool { return strings.EqualFold(l.Letter, name) })
+	return setting.Find(s.Letters, func(l *letterState) bool { return strings.EqualFold(l.Letter, name) })
 }
 
 // stateText is what node.json holds.
@@ -127,7 +129,7 @@ func (s *state) check() error {
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
-	if err := errors.Join(s.Services.Check(), s.SMB.check(), s.ISCSI.check()); err != nil {
+	if err := errors.Join(s.Services.Check(), s.SMB.Check(), s.ISCSI.check()); err != nil {
 		return err
 	}
 	for _, l := range s.Letters {

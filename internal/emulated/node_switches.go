@@ -121,7 +121,7 @@ func (n *Node) Switches() []Switch {
 // SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
 // ErrInvalidSwitch.
 func (n *Node) SetSwitch(name, answer string) error {
-	known := find(Switches{}.list(), func(s *Switch) bool { return strings.EqualFold(s.Name, name) })
+	known := setting.Find(Switches{}.list(), func(s *Switch) bool { return strings.EqualFold(s.Name, name) })
 	if known == nil {
 		return fmt.Errorf("switch %q: %w", name, ErrNoSuchSwitch)
 	}

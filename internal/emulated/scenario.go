@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
@@ -29,8 +30,8 @@ type Scenario struct {
 	DumpFile     string            `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
 	Directories  []string          `yaml:"directories"` // Windows paths on drive C, which exist from the start
 	Services     []ServiceSpec     `yaml:"services"`
-	SMBUsers     []SMBUserSpec     `yaml:"smbUsers"`
-	SMBServers   []SMBServerSpec   `yaml:"smbServers"`
+	SMBUsers     []smb.User        `yaml:"smbUsers"`
+	SMBServers   []smb.Server      `yaml:"smbServers"`
 	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
 }
 
@@ -64,13 +65,13 @@ func (s *Scenario) Check() error {
 	if err := services.New(s.Services).Check(); err != nil {
 		return err
 	}
-	smb := newSMBState(s.SMBServers, s.SMBUsers)
-	if err := smb.check(); err != nil {
+	servers := smb.NewState(s.SMBServers, s.SMBUsers)
+	if err := servers.Check(); err != nil {
 		return err
 	}
 	for i, server := range s.SMBServers {
 		for j, share := range server.Shares {
-			if err := smb.checkUsers(share.Users); err != nil {
+			if err := servers.CheckUsers(share.Users); err != nil {
 				return strictyaml.At(err, "smbServers", i, "shares", j)
 			}
 		}
@@ -127,7 +128,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 	}
 	made := state{
 		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services.New(s.Services),
-		SMB: newSMBState(s.SMBServers, s.SMBUsers), ISCSI: newISCSIState(s.ISCSI),
+		SMB: smb.NewState(s.SMBServers, s.SMBUsers), ISCSI: newISCSIState(s.ISCSI),
 		Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
 	}
 	var err error
@@ -148,7 +149,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 			return state{}, err
 		}
 	}
-	if err := createShares(h, dir, made.SMB); err != nil {
+	if err := smb.CreateShares(h, dir, made.SMB); err != nil {
 		return state{}, err
 	}
 	return made, saveState(h, dir, made)

@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // everyKey has each key of a scenario file, with a value other than the default.
@@ -157,8 +158,8 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			},
 			{Name: "b", StartType: win32.SERVICE_AUTO_START, Running: true},
 		},
-		SMBUsers: []SMBUserSpec{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
-		SMBServers: []SMBServerSpec{{Name: "fs", Shares: []SMBShareSpec{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
+		SMBUsers: []smb.User{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
+		SMBServers: []smb.Server{{Name: "fs", Shares: []smb.Share{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
 			SizeBytes: 8 << 20, QuotaBytes: 4 << 20},
 			{Name: "two"}}, NoEncryption: true}},
 		ISCSI: []ISCSIPortalSpec{
@@ -414,7 +415,7 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
 		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
-		"adapters[]": "AdapterSpec", "services[]": "services.FileSpec", "smbUsers[]": "SMBUserSpec", "smbServers[]": "SMBServerSpec", "smbServers[].shares[]": "SMBShareSpec",
+		"adapters[]": "AdapterSpec", "services[]": "services.FileSpec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
 		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
 	} {
 		if !strings.Contains(goType, ".") {

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // Network returns the file servers, the portals of storage systems, and which of those are cut off.
-func (n *Node) Network() (servers []SMBServerSpec, portals []ISCSIPortalSpec, isCut []bool) {
+func (n *Node) Network() (servers []smb.Server, portals []ISCSIPortalSpec, isCut []bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.state.ISCSI.Storage {
@@ -25,14 +25,14 @@ func (n *Node) Network() (servers []SMBServerSpec, portals []ISCSIPortalSpec, is
 }
 
 // changeSMB changes the file servers. If the change returns false, its object does not exist: ErrNoSuchSMB.
-func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
-	return n.control(func() error {
+func (c *smbClient) changeSMB(what string, change func(*smb.State) bool) error {
+	return c.node.control(func() error {
 		known := false
-		if err := n.update(func(s *state) { known = change(&s.SMB) }); err != nil {
+		if err := c.node.update(func(s *state) { known = change(&s.SMB) }); err != nil {
 			return err
 		}
 		if !known {
-			return fmt.Errorf("%s: %w", what, ErrNoSuchSMB)
+			return fmt.Errorf("%s: %w", what, smb.ErrNoSuch)
 		}
 		return nil
 	})
@@ -40,25 +40,25 @@ func (n *Node) changeSMB(what string, change func(*smbState) bool) error {
 
 // SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the
 // old password at once.
-func (n *Node) SetSMBPassword(user, password string) error {
-	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
-		u := s.user(user, "")
+func (c *smbClient) SetSMBPassword(user, password string) error {
+	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) bool {
+		u := s.User(user, "")
 		if u != nil {
-			u.Verifier = u.verifier(kernel.Secret(password))
+			u.SetPassword(password)
 		}
 		return u != nil
 	})
 }
 
 // StopSMBServer stops a file server: every file that is open there is lost. It is idempotent.
-func (n *Node) StopSMBServer(name string) error { return n.stopSMBServer(name, true) }
+func (c *smbClient) StopSMBServer(name string) error { return c.stopSMBServer(name, true) }
 
 // StartSMBServer starts a file server again; mappings of its shares work again by themselves.
-func (n *Node) StartSMBServer(name string) error { return n.stopSMBServer(name, false) }
+func (c *smbClient) StartSMBServer(name string) error { return c.stopSMBServer(name, false) }
 
-func (n *Node) stopSMBServer(name string, stopped bool) error {
-	return n.changeSMB(fmt.Sprintf("file server %q", name), func(s *smbState) bool {
-		server := s.server(name)
+func (c *smbClient) stopSMBServer(name string, stopped bool) error {
+	return c.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) bool {
+		server := s.Server(name)
 		if server != nil {
 			server.Stopped = stopped
 		}
@@ -69,83 +69,75 @@ func (n *Node) stopSMBServer(name string, stopped bool) error {
 // AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An
 // existing share gets the accounts; without accounts, all may use it. ErrInvalidSMB: a name is not valid, or there is
 // no such account.
-func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
-	return n.control(func() error {
-		next := n.state.clone().SMB
-		if next.server(serverName) == nil {
-			next.Servers = append(next.Servers, SMBServerSpec{Name: serverName})
+func (c *smbClient) AddSMBShare(serverName, shareName string, users []string) error {
+	return c.node.control(func() error {
+		next := c.node.state.clone().SMB
+		if next.Server(serverName) == nil {
+			next.Servers = append(next.Servers, smb.Server{Name: serverName})
 		}
-		server := next.server(serverName)
-		server.drop(shareName)
-		server.Shares = append(server.Shares, SMBShareSpec{Name: shareName, Users: slices.Clone(users)})
-		err := next.check()
+		server := next.Server(serverName)
+		server.Drop(shareName)
+		server.Shares = append(server.Shares, smb.Share{Name: shareName, Users: slices.Clone(users)})
+		err := next.Check()
 		if err == nil {
-			err = next.checkUsers(users)
+			err = next.CheckUsers(users)
 		}
 		if err != nil {
 			return fmt.Errorf(`share \\%s\%s: %w`, serverName, shareName, err)
 		}
-		if err := n.host.MkdirAll(sharePath(n.dir, serverName, shareName), 0o755); err != nil {
+		if err := c.node.host.MkdirAll(smb.SharePath(c.node.dir, serverName, shareName), 0o755); err != nil {
 			return err
 		}
-		return n.update(func(s *state) { s.SMB = next })
+		return c.node.update(func(s *state) { s.SMB = next })
 	})
 }
 
 // RemoveSMBShare removes a share, whatever is open there. Its files stay, for a share of the same name.
-func (n *Node) RemoveSMBShare(serverName, shareName string) error {
-	return n.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smbState) bool {
-		server := s.server(serverName)
-		return server != nil && server.drop(shareName)
+func (c *smbClient) RemoveSMBShare(serverName, shareName string) error {
+	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) bool {
+		server := s.Server(serverName)
+		return server != nil && server.Drop(shareName)
 	})
 }
 
-// drop removes a share, and reports whether it existed.
-func (s *SMBServerSpec) drop(share string) bool {
-	before := len(s.Shares)
-	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares),
-		func(o SMBShareSpec) bool { return smbKey(o.Name) == smbKey(share) })
-	return len(s.Shares) < before
-}
-
 // AddSMBUser adds an account to all file servers. ErrInvalidSMB: the name is not valid or is taken.
-func (n *Node) AddSMBUser(user SMBUserSpec) error {
-	return n.control(func() error {
-		next := n.state.clone().SMB
-		if next.user(user.Name, "") != nil {
-			return fmt.Errorf("account %q exists already: %w", user.Name, ErrInvalidSMB)
+func (c *smbClient) AddSMBUser(user smb.User) error {
+	return c.node.control(func() error {
+		next := c.node.state.clone().SMB
+		if next.User(user.Name, "") != nil {
+			return fmt.Errorf("account %q exists already: %w", user.Name, smb.ErrInvalid)
 		}
-		next.Users = append(next.Users, user.state())
-		if err := next.check(); err != nil {
+		next.Users = append(next.Users, user.Account())
+		if err := next.Check(); err != nil {
 			return err
 		}
-		return n.update(func(s *state) { s.SMB = next })
+		return c.node.update(func(s *state) { s.SMB = next })
 	})
 }
 
 // RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
-func (n *Node) RemoveSMBUser(user string) error {
-	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smbState) bool {
-		u := s.user(user, "")
+func (c *smbClient) RemoveSMBUser(user string) error {
+	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) bool {
+		u := s.User(user, "")
 		if u == nil {
 			return false
 		}
-		s.Users = slices.DeleteFunc(s.Users, func(o smbUserState) bool { return smbKey(o.Name) == smbKey(u.Name) })
+		s.Users = slices.DeleteFunc(s.Users, func(o smb.Account) bool { return smb.Key(o.Name) == smb.Key(u.Name) })
 		return true
 	})
 }
 
 // DropSMBSessions makes a file server close the node's sessions: open files are lost, and the mappings are disconnected
 // until they are used, which makes the session again with its old credentials.
-func (n *Node) DropSMBSessions(serverName string) error {
-	return n.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smbState) bool {
+func (c *smbClient) DropSMBSessions(serverName string) error {
+	return c.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) bool {
 		for i := range s.Mappings {
-			if smbKey(s.Mappings[i].Server) == smbKey(serverName) {
+			if smb.Key(s.Mappings[i].Server) == smb.Key(serverName) {
 				s.Mappings[i].Dropped = true
 			}
 		}
-		n.retire(errShareGone, func(c *content) bool { return c.isShare() && smbKey(c.share.server) == smbKey(serverName) })
-		return s.server(serverName) != nil
+		c.node.retire(errShareGone, func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
+		return s.Server(serverName) != nil
 	})
 }
 
@@ -206,31 +198,21 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 
 // SetSMBShareSpace sets the size of a share and the quota of each account there, in bytes; 0: the default, and none. It
 // keeps no file from being written. ErrInvalidSMB: more than 16 TiB, or less than nothing.
-func (n *Node) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
+func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
 	what := fmt.Sprintf(`share \\%s\%s`, serverName, shareName)
-	wanted := SMBShareSpec{Name: shareName, SizeBytes: setting.Size(size), QuotaBytes: setting.Size(quota)}
-	if err := wanted.checkSpace(); err != nil {
+	wanted := smb.Share{Name: shareName, SizeBytes: setting.Size(size), QuotaBytes: setting.Size(quota)}
+	if err := wanted.CheckSpace(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return n.changeSMB(what, func(s *smbState) bool {
-		server := s.server(serverName)
-		if server == nil || server.share(shareName) == nil {
+	return c.changeSMB(what, func(s *smb.State) bool {
+		server := s.Server(serverName)
+		if server == nil || server.Share(shareName) == nil {
 			return false
 		}
-		share := *server.share(shareName)
+		share := *server.Share(shareName)
 		share.SizeBytes, share.QuotaBytes = wanted.SizeBytes, wanted.QuotaBytes
-		server.drop(shareName) // which copies the list
+		server.Drop(shareName) // which copies the list
 		server.Shares = append(server.Shares, share)
 		return true
 	})
-}
-
-// checkSpace refuses impossible sizes. ErrInvalidSMB.
-func (s *SMBShareSpec) checkSpace() error {
-	for name, bytes := range map[string]setting.Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
-		if bytes < 0 || bytes > setting.MaxSize {
-			return fmt.Errorf("%w: share %q has the %s %d; it must be at most 16 TiB", ErrInvalidSMB, s.Name, name, bytes)
-		}
-	}
-	return nil
 }

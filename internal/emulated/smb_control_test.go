@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 func mapShare(n *Node, path, user, password string) error {
@@ -34,7 +35,7 @@ func TestSharesComeAndGo(t *testing.T) {
 		"share of an unknown user": n.AddSMBShare("fs.emulated", "x", []string{"nobody"}),
 		"server without a name":    n.AddSMBShare("", "x", nil),
 	} {
-		if !errors.Is(err, ErrInvalidSMB) {
+		if !errors.Is(err, smb.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestSharesComeAndGo(t *testing.T) {
 		"unknown share": n.RemoveSMBShare("fs.emulated", "none"), "unknown server": n.RemoveSMBShare("none", "share"),
 		"unknown server's sessions": n.DropSMBSessions("none"), "unknown account": n.RemoveSMBUser("none"),
 	} {
-		if !errors.Is(err, ErrNoSuchSMB) {
+		if !errors.Is(err, smb.ErrNoSuch) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -50,10 +51,10 @@ func TestSharesComeAndGo(t *testing.T) {
 
 func TestCreateAndDeleteAccounts(t *testing.T) {
 	n := smbNode(t)
-	must(t, n.AddSMBUser(SMBUserSpec{Name: "alice", Domains: []string{"CORP"}, Password: "alice-password"}))
+	must(t, n.AddSMBUser(smb.User{Name: "alice", Domains: []string{"CORP"}, Password: "alice-password"}))
 	must(t, mapShare(n, emulatedShare, `corp\Alice`, "alice-password"))
 	must(t, shareCode(n, emulatedShare))
-	if err := n.AddSMBUser(SMBUserSpec{Name: "ALICE", Password: "x"}); !errors.Is(err, ErrInvalidSMB) {
+	if err := n.AddSMBUser(smb.User{Name: "ALICE", Password: "x"}); !errors.Is(err, smb.ErrInvalid) {
 		t.Errorf("a second one: got %v", err)
 	}
 	must(t, n.RemoveSMBUser("alice"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // TestSpaceOfShares: a server reports the size of a share in units, and what is left of an account's quota as the
@@ -52,14 +53,14 @@ func TestSpaceOfShares(t *testing.T) {
 		must(t, h.Close())
 	}
 	for want, err := range map[error]error{
-		ErrNoSuchSMB:  n.SetSMBShareSpace("fs.emulated", "none", 0, 0),
-		ErrInvalidSMB: n.SetSMBShareSpace("fs.emulated", "share", -1, 0),
+		smb.ErrNoSuch:  n.SetSMBShareSpace("fs.emulated", "none", 0, 0),
+		smb.ErrInvalid: n.SetSMBShareSpace("fs.emulated", "share", -1, 0),
 	} {
 		if !errors.Is(err, want) {
 			t.Errorf("got %v, want %v", err, want)
 		}
 	}
-	if err := n.SetSMBShareSpace("fs.emulated", "share", 0, setting.MaxSize+1); !errors.Is(err, ErrInvalidSMB) {
+	if err := n.SetSMBShareSpace("fs.emulated", "share", 0, setting.MaxSize+1); !errors.Is(err, smb.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 const emulatedShare = `\\fs.emulated\share`
@@ -21,11 +22,11 @@ const emulatedShare = `\\fs.emulated\share`
 func smbNode(t *testing.T) *Node {
 	t.Helper()
 	s := DefaultScenario()
-	s.SMBServers = append(s.SMBServers, SMBServerSpec{
-		Name: "old.emulated", Shares: []SMBShareSpec{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
+	s.SMBServers = append(s.SMBServers, smb.Server{
+		Name: "old.emulated", Shares: []smb.Share{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
 		NoEncryption: true,
 	})
-	s.SMBUsers = append(s.SMBUsers, SMBUserSpec{Name: "admin", Password: "admin-password"})
+	s.SMBUsers = append(s.SMBUsers, smb.User{Name: "admin", Password: "admin-password"})
 	n, err := Open(t.TempDir(), Options{Scenario: &s})
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +153,8 @@ func TestSessions(t *testing.T) {
 	}
 	wantCode(t, "no such mapping", n.RemoveSMBGlobalMapping(`\\fs.emulated\other`), win32.ERROR_NOT_CONNECTED)
 	for _, err := range []error{n.SetSMBPassword("nobody", "x"), n.StopSMBServer("none"), n.StartSMBServer("none")} {
-		if !errors.Is(err, ErrNoSuchSMB) {
-			t.Errorf("got %v, want %v", err, ErrNoSuchSMB)
+		if !errors.Is(err, smb.ErrNoSuch) {
+			t.Errorf("got %v, want %v", err, smb.ErrNoSuch)
 		}
 	}
 }
@@ -276,7 +277,7 @@ func TestFilesOnShares(t *testing.T) {
 
 func TestInvalidSMBScenarios(t *testing.T) {
 	for name, change := range map[string]func(*Scenario){
-		"a server twice":  func(s *Scenario) { s.SMBServers = append(s.SMBServers, SMBServerSpec{Name: "FS.Emulated"}) },
+		"a server twice":  func(s *Scenario) { s.SMBServers = append(s.SMBServers, smb.Server{Name: "FS.Emulated"}) },
 		"a server's name": func(s *Scenario) { s.SMBServers[0].Name = `..` },
 		"a share twice":   func(s *Scenario) { s.SMBServers[0].Shares[1].Name = "SHARE" },
 		"a share's name":  func(s *Scenario) { s.SMBServers[0].Shares[1].Name = `a\..\..\b` },
@@ -284,7 +285,7 @@ func TestInvalidSMBScenarios(t *testing.T) {
 	} {
 		s := DefaultScenario()
 		change(&s)
-		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, ErrInvalidSMB) {
+		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, smb.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 			_ = n
 		}

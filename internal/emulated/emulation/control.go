@@ -23,6 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // answer returns a method of the node's control.
@@ -171,7 +172,7 @@ func networkMethods(n *emulated.Node) []server.Method {
 			return n.RemoveSMBShare(r.GetServer(), r.GetShare())
 		}),
 		change[api.AddSMBUserResponse]("AddSMBUser", func(r *api.AddSMBUserRequest) error {
-			user := emulated.SMBUserSpec{Name: r.GetUser(), Domains: r.GetDomains(), Password: r.GetPassword()}
+			user := smb.User{Name: r.GetUser(), Domains: r.GetDomains(), Password: r.GetPassword()}
 			return n.AddSMBUser(user)
 		}),
 		change[api.RemoveSMBUserResponse]("RemoveSMBUser", func(r *api.RemoveSMBUserRequest) error {
@@ -270,11 +271,11 @@ func controlError(err error) error {
 	}
 	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case isAny(err, emulated.ErrNoSuchDisk, emulated.ErrNoSuchSMB, emulated.ErrNoSuchISCSI, services.ErrNoSuch,
+	case isAny(err, emulated.ErrNoSuchDisk, smb.ErrNoSuch, emulated.ErrNoSuchISCSI, services.ErrNoSuch,
 		emulated.ErrNoSuchSwitch,
 		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = errdefs.NotFound, "NOT_FOUND"
-	case isAny(err, bundle.ErrInvalid, emulated.ErrInvalidSMB, services.ErrInvalid, emulated.ErrInvalidSwitch,
+	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, emulated.ErrInvalidSwitch,
 		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"

@@ -199,3 +199,13 @@ func (f *Identifier) read(id *win32.StorageIdentifier) (err error) {
 
 // MaxSize is the limit of NTFS with clusters of 4 KiB.
 const MaxSize = 16 << 40
+
+// Find returns a pointer to the first element that fits, or nil.
+func Find[T any](list []T, fits func(*T) bool) *T {
+	for i := range list {
+		if fits(&list[i]) {
+			return &list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package smb
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+)
+
+// Server is a file server that the node can reach.
+type Server struct {
+	Name   string  `yaml:"name" json:"name"`
+	Shares []Share `yaml:"shares" json:"shares"`
+	// it lacks SMB encryption; in a file the key is true if it has it
+	NoEncryption bool `yaml:"encryption" json:"noEncryption,omitempty"`
+	Stopped      bool `yaml:"-" json:"stopped,omitempty"`
+}
+
+// Share is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
+type Share struct {
+	Name string `yaml:"name" json:"name"`
+	// that may use it, by SMBUserSpec.Name; none: all accounts
+	Users []string `yaml:"users" json:"users,omitempty"`
+	// its root directory denies access, its folders do not
+	ClosedRoot bool         `yaml:"closedRoot" json:"closedRoot,omitempty"`
+	SizeBytes  setting.Size `yaml:"size" json:"size,omitempty"`   // 0: 1 TiB
+	QuotaBytes setting.Size `yaml:"quota" json:"quota,omitempty"` // of each account; 0: none
+}
+
+// User is an account on all file servers.
+type User struct {
+	Name     string   `yaml:"name"`
+	Domains  []string `yaml:"domains"` // the account may also be named DOMAIN\Name
+	Password string   `yaml:"password"`
+}
+
+// State is the network's file servers and the node's mappings in node.json.
+type State struct {
+	Servers  []Server  `json:"servers,omitempty"`
+	Users    []Account `json:"users,omitempty"`
+	Mappings []Mapping `json:"mappings,omitempty"`
+}
+
+// Account is an account. Servers compare verifiers, so that no password is stored.
+type Account struct {
+	Name     string   `json:"name"`
+	Domains  []string `json:"domains,omitempty"`
+	Salt     []byte   `json:"salt"` // never changes
+	Verifier []byte   `json:"verifier"`
+}
+
+// Mapping is a global mapping and the session behind it.
+type Mapping struct {
+	Server   string `json:"server"`
+	Share    string `json:"share"`
+	User     string `json:"user"`              // as the client named it
+	Verifier []byte `json:"verifier"`          // of the session's password
+	Dropped  bool   `json:"dropped,omitempty"` // the server closed the session, and nothing has used it since
+	Bare     bool   `json:"bare,omitempty"`    // a restart of Windows left it without its credentials
+}
+
+// ErrInvalid means that the description of a file server or account is not valid.
+var ErrInvalid = errors.New("invalid file server or account")
+
+// ErrNoSuch means that there is no file server or account of the name.
+var ErrNoSuch = errors.New("no such file server or account")
+
+// NewState returns the state of a new node, which has no mapping.
+func NewState(servers []Server, users []User) State {
+	s := State{Servers: slices.Clone(servers)}
+	for _, u := range users {
+		s.Users = append(s.Users, u.Account())
+	}
+	return s
+}
+
+// Account returns the account as a server keeps it.
+func (u User) Account() Account {
+	user := Account{Name: u.Name, Domains: u.Domains, Salt: []byte(hostfiles.NewName())}
+	user.SetPassword(u.Password)
+	return user
+}
+
+// Check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalidSMB.
+func (s *State) Check() error {
+	servers, users := map[string]bool{}, map[string]bool{}
+	for i, server := range s.Servers {
+		if !hostfiles.IsFileName(server.Name) || servers[Key(server.Name)] {
+			return strictyaml.At(fmt.Errorf("%w: file server %q has no valid name, or appears twice", ErrInvalid, server.Name),
+				"smbServers", i)
+		}
+		servers[Key(server.Name)] = true
+		shares := map[string]bool{}
+		for j, share := range server.Shares {
+			if !hostfiles.IsFileName(share.Name) || hostfiles.IsReserved(share.Name) || shares[Key(share.Name)] {
+				return strictyaml.At(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalid, share.Name),
+					"smbServers", i, "shares", j)
+			}
+			if err := share.CheckSpace(); err != nil {
+				return strictyaml.At(err, "smbServers", i, "shares", j)
+			}
+			shares[Key(share.Name)] = true
+		}
+	}
+	for i, user := range s.Users {
+		if user.Name == "" || users[Key(user.Name)] {
+			return strictyaml.At(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalid, user.Name), "smbUsers", i)
+		}
+		users[Key(user.Name)] = true
+	}
+	for _, m := range s.Mappings {
+		if !hostfiles.IsFileName(m.Server) || !hostfiles.IsFileName(m.Share) {
+			return fmt.Errorf(`mapping of \\%s\%s`, m.Server, m.Share)
+		}
+	}
+	return nil
+}
+
+// CheckUsers refuses accounts that do not exist. ErrInvalidSMB.
+func (s *State) CheckUsers(names []string) error {
+	for _, name := range names {
+		if u := s.User(name, ""); u == nil || Key(u.Name) != Key(name) {
+			return fmt.Errorf("%w: there is no account %q", ErrInvalid, name)
+		}
+	}
+	return nil
+}
+
+// Key returns the form of a name that is the same for all spellings. The directories of shares are named by it.
+func Key(name string) string { return strings.ToLower(name) }
+
+// SharePath returns the directory of a share's files in the state directory of a node.
+func SharePath(dir, server, share string) string {
+	return filepath.Join(dir, SharesDir, hostfiles.HostName(Key(server)), hostfiles.HostName(Key(share)))
+}
+
+// SharesDir is the folder of the shares' files.
+const SharesDir = "shares"
+
+// Server returns the file server of a name, nil if there is none.
+func (s *State) Server(name string) *Server {
+	return setting.Find(s.Servers, func(o *Server) bool { return Key(o.Name) == Key(name) })
+}
+
+// Share returns the share of a name, nil if there is none.
+func (s *Server) Share(name string) *Share {
+	return setting.Find(s.Shares, func(o *Share) bool { return Key(o.Name) == Key(name) })
+}
+
+// User returns the account of a name, with a domain or without, as a server knows it: its own name is a domain, too.
+// Without a server only the account's domains count.
+func (s *State) User(name, server string) *Account {
+	domain, account, ok := strings.Cut(name, `\`)
+	if !ok {
+		domain, account = "", name
+	}
+	return setting.Find(s.Users, func(o *Account) bool {
+		known := func(d string) bool { return Key(d) == Key(domain) }
+		return Key(o.Name) == Key(account) && (!ok || server != "" && known(server) ||
+			slices.ContainsFunc(o.Domains, known))
+	})
+}
+
+// Mapping returns the mapping of a share, nil if there is none.
+func (s *State) Mapping(server, share string) *Mapping {
+	return setting.Find(s.Mappings, func(o *Mapping) bool { return o.Of(server, share) })
+}
+
+// Of reports whether it is the mapping of a share.
+func (m *Mapping) Of(server, share string) bool {
+	return Key(m.Server) == Key(server) && Key(m.Share) == Key(share)
+}
+
+// Reboot leaves the mappings without their credentials, or removes them.
+func (s *State) Reboot(mappingsStay bool) {
+	if !mappingsStay {
+		s.Mappings = nil
+	}
+	for i := range s.Mappings {
+		s.Mappings[i].Bare = true
+	}
+}
+
+// SetPassword changes the password.
+func (u *Account) SetPassword(password string) { u.Verifier = u.verifier(kernel.Secret(password)) }
+
+// verifier returns what the server keeps instead of a password. It need not resist an attacker with the file: these
+// passwords protect nothing.
+func (u *Account) verifier(password kernel.Secret) []byte {
+	mac := hmac.New(sha256.New, u.Salt)
+	mac.Write(password)
+	return mac.Sum(nil)
+}
+
+// CreateShares makes the directories of the shares.
+func CreateShares(h *hostfiles.Host, dir string, s State) error {
+	for _, server := range s.Servers {
+		for _, share := range server.Shares {
+			if err := h.MkdirAll(SharePath(dir, server.Name, share.Name), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ParseRemotePath parses \\server\share; a folder below a share cannot be mapped.
+func ParseRemotePath(path string) (server, share string, err error) {
+	rest, ok := strings.CutPrefix(path, `\\`)
+	server, share, _ = strings.Cut(rest, `\`)
+	if !ok || !hostfiles.IsFileName(server) || !hostfiles.IsFileName(share) {
+		return "", "", win32.ERROR_INVALID_PARAMETER
+	}
+	return server, share, nil
+}
+
+// Connect returns a new mapping with its session.
+func (s *State) Connect(serverName, shareName, userName string, password kernel.Secret,
+	requirePrivacy bool) (m Mapping, err error) {
+	server := s.Server(serverName)
+	if server == nil || server.Stopped {
+		return m, win32.ERROR_BAD_NETPATH
+	}
+	for _, other := range s.Mappings {
+		switch {
+		case Key(other.Server) != Key(serverName):
+		case other.Bare && !other.Of(serverName, shareName): // whether it is in the way is not known
+		case other.Bare:
+			return m, win32.ERROR_SESSION_CREDENTIAL_CONFLICT // https://github.com/kubernetes-csi/csi-driver-smb/issues/219
+		case Key(other.User) != Key(userName):
+			return m, win32.ERROR_SESSION_CREDENTIAL_CONFLICT
+		case other.Of(serverName, shareName):
+			return m, win32.ERROR_GEN_FAILURE // WBEM_E_FAILED: kubernetes/kubernetes#73087, Azure/aksArc#111
+		}
+	}
+	if requirePrivacy && server.NoEncryption {
+		return m, win32.ERROR_NOT_SUPPORTED
+	}
+	user := s.User(userName, serverName)
+	if user == nil {
+		return m, win32.ERROR_LOGON_FAILURE
+	}
+	m = Mapping{Server: serverName, Share: shareName, User: userName, Verifier: user.verifier(password)}
+	if !bytes.Equal(m.Verifier, user.Verifier) {
+		return m, win32.ERROR_INVALID_PASSWORD
+	}
+	return m, server.admits(user, shareName)
+}
+
+// Connectable returns nil if the node can reach a share now, else the error of opening a file there. Without a mapping
+// the node logs on by its computer's account, which the servers here do not know.
+// https://learn.microsoft.com/windows/win32/services/localsystem-account
+func (s *State) Connectable(serverName, shareName string) error {
+	server := s.Server(serverName)
+	if server == nil || server.Stopped {
+		return win32.ERROR_BAD_NETPATH
+	}
+	m := s.Mapping(serverName, shareName)
+	if m == nil {
+		return win32.ERROR_LOGON_FAILURE
+	}
+	if m.Bare { // https://github.com/kubernetes-csi/csi-driver-smb/issues/733
+		return win32.ERROR_ACCESS_DENIED
+	}
+	user := s.User(m.User, serverName)
+	if user == nil || !bytes.Equal(m.Verifier, user.Verifier) {
+		return win32.ERROR_LOGON_FAILURE
+	}
+	return server.admits(user, shareName)
+}
+
+// admits returns nil if an account may use a share, else the reason why not.
+func (s *Server) admits(u *Account, shareName string) error {
+	share := s.Share(shareName)
+	if share == nil {
+		return win32.ERROR_BAD_NET_NAME
+	}
+	if len(share.Users) > 0 && !slices.ContainsFunc(share.Users,
+		func(name string) bool { return Key(name) == Key(u.Name) }) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return nil
+}
+
+// ShareName is a share of a file server, in the server's spelling. The zero value is none.
+type ShareName struct{ Server, Share string }
+
+func (s ShareName) String() string { return s.Server + `\` + s.Share }
+
+// Serial returns a number that distinguishes shares, as the serial number of a volume would.
+func (s ShareName) Serial() uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strings.ToLower(s.String()))) // never fails
+	return h.Sum64()
+}
+
+// FinalPath returns the path of a file on the share. It has no form with a volume name.
+func (s ShareName) FinalPath(form uint32, below string) (string, error) {
+	switch form {
+	case win32.VOLUME_NAME_DOS:
+		return strings.TrimSuffix(ntpath.VerbatimPrefix+`UNC\`+s.String()+`\`+below, `\`), nil
+	case win32.VOLUME_NAME_GUID:
+		return "", win32.ERROR_PATH_NOT_FOUND
+	}
+	return "", win32.ERROR_INVALID_PARAMETER
+}
+
+// Drop removes a share, and reports whether it existed.
+func (s *Server) Drop(share string) bool {
+	before := len(s.Shares)
+	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares),
+		func(o Share) bool { return Key(o.Name) == Key(share) })
+	return len(s.Shares) < before
+}
+
+// CheckSpace refuses impossible sizes. ErrInvalidSMB.
+func (s *Share) CheckSpace() error {
+	for name, bytes := range map[string]setting.Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
+		if bytes < 0 || bytes > setting.MaxSize {
+			return fmt.Errorf("%w: share %q has the %s %d; it must be at most 16 TiB", ErrInvalid, s.Name, name, bytes)
+		}
+	}
+	return nil
+}
