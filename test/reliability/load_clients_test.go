@@ -37,7 +37,7 @@ func dial(path func(endpoint string) string) *loadClients {
 			grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
 				Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
 		if err != nil {
-			panic(err) //nolint:forbidigo // the target is no URL
+			panic(err)
 		}
 		c.conns = append(c.conns, conn)
 		return conn
