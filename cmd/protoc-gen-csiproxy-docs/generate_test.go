@@ -5,13 +5,13 @@ package main
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 
@@ -45,9 +45,8 @@ func example(t *testing.T) *descriptorpb.FileDescriptorSet {
 	return &set
 }
 
-// run runs the plugin on all files of a set and returns its answer.
-func run(t *testing.T, set *descriptorpb.FileDescriptorSet,
-	tables []versions.Group) (*pluginpb.CodeGeneratorResponse, error) {
+// run runs the plugin on all files of a set, with the tables of the example, and returns its answer.
+func run(t *testing.T, set *descriptorpb.FileDescriptorSet) *pluginpb.CodeGeneratorResponse {
 	t.Helper()
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: set.GetFile()}
 	for _, file := range set.GetFile() {
@@ -57,19 +56,15 @@ func run(t *testing.T, set *descriptorpb.FileDescriptorSet,
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := generate(plugin, tables); err != nil {
-		return nil, err
+	if err := generate(plugin, exampleTables()); err != nil {
+		t.Fatal(err)
 	}
-	return plugin.Response(), nil
+	return plugin.Response()
 }
 
 func TestGenerate(t *testing.T) {
-	response, err := run(t, example(t), exampleTables())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	for _, file := range response.GetFile() {
+	for _, file := range run(t, example(t)).GetFile() {
 		b.WriteString("-- " + file.GetName() + " --\n" + file.GetContent())
 	}
 	const golden = "testdata/example.golden"
@@ -90,29 +85,9 @@ func TestGenerate(t *testing.T) {
 // TestGenerateIsDeterministic gives the files in another order.
 func TestGenerateIsDeterministic(t *testing.T) {
 	set := example(t)
-	first, err := run(t, set, exampleTables())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := set.GetFile()
-	for i, j := 0, len(files)-1; i < j; i, j = i+1, j-1 {
-		files[i], files[j] = files[j], files[i]
-	}
-	second, err := run(t, set, exampleTables())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+	first := run(t, set)
+	slices.Reverse(set.GetFile())
+	if diff := cmp.Diff(first.String(), run(t, set).String()); diff != "" {
 		t.Errorf("two runs differ (-first +second):\n%s", diff)
 	}
-}
-
-// allOf returns the descriptors of the released API, which have no comments.
-func allOf(t *testing.T) *descriptorpb.FileDescriptorSet {
-	t.Helper()
-	set := &descriptorpb.FileDescriptorSet{}
-	for _, file := range releasedFiles(t) {
-		set.File = append(set.File, protodesc.ToFileDescriptorProto(file))
-	}
-	return set
 }
