@@ -29,7 +29,7 @@ func askPrivileges(_ testing.TB, s Subject) (any, error) {
 		PrintName: mountParent}
 	answers := map[string]string{"link, before": verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))}
 	for _, p := range node.Privileges() {
-		answers[p.Name] = verdict(s.Kernel.EnablePrivilege(p.Name))
+		answers[p.GetName()] = verdict(s.Kernel.EnablePrivilege(p.GetName()))
 	}
 	answers["link, through the handle from before"] = verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))
 	late, err := emptyDirectory(s)

@@ -35,11 +35,8 @@ func inspect(ctx context.Context, a Agent, thorough bool) (*api.InspectResponse,
 // InspectOf returns what Inspect answers about a node. Parts that need no links are looked at beside the search for
 // links.
 func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectResponse {
-	response := &api.InspectResponse{WorkingDirectories: n.Filesystem.WorkingDirs()}
-	for _, p := range n.MissingPrivileges() {
-		response.MissingPrivileges = append(response.MissingPrivileges,
-			&api.Privilege{Name: p.Name, UserRight: p.UserRight, NeededFor: p.NeededFor})
-	}
+	response := &api.InspectResponse{WorkingDirectories: n.Filesystem.WorkingDirs(),
+		MissingPrivileges: n.MissingPrivileges()}
 	var missing sync.Mutex
 	inspectPart := func(what string, part func(context.Context) error) {
 		limit := inspectTimeout
@@ -66,12 +63,8 @@ func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectRes
 		})
 	})
 	meanwhile.Go(func() {
-		inspectPart("iSCSI sessions", func(ctx context.Context) error {
-			sessions, err := n.ISCSI.Sessions(ctx)
-			for _, s := range sessions {
-				response.IscsiSessions = append(response.IscsiSessions,
-					&api.ISCSISession{Target: s.Target, Connected: s.Connected})
-			}
+		inspectPart("iSCSI sessions", func(ctx context.Context) (err error) {
+			response.IscsiSessions, err = n.ISCSI.Sessions(ctx)
 			return err
 		})
 	})
@@ -91,14 +84,14 @@ func inspectLinks(response *api.InspectResponse, n *node.Node, thorough bool,
 	var links node.Links
 	inspectPart("mount points and links that lead nowhere", func(ctx context.Context) (err error) {
 		links, err = n.Filesystem.Links(ctx)
-		addLinks(response, links)
+		response.Dangling, response.Unpublished = links.Dangling, links.Unpublished
+		response.Published, response.Complete = links.Published, links.Complete
 		return err
 	})
-	inspectPart("SMB mappings", func(ctx context.Context) error {
-		mappings, err := n.SMB.Mappings(ctx)
-		for _, m := range mappings {
-			response.SmbMappings = append(response.SmbMappings, &api.SMBMapping{RemotePath: m.RemotePath, Status: m.Status,
-				Link: linkTo(links, m.RemotePath)})
+	inspectPart("SMB mappings", func(ctx context.Context) (err error) {
+		response.SmbMappings, err = n.SMB.Mappings(ctx)
+		for _, m := range response.GetSmbMappings() {
+			m.Link = linkTo(links, m.GetRemotePath())
 		}
 		return err
 	})
@@ -118,32 +111,10 @@ func inspectLinks(response *api.InspectResponse, n *node.Node, thorough bool,
 		}
 		return err
 	})
-	inspectPart("disks that do not answer", func(ctx context.Context) error {
-		troubles, err := n.Disks.Troubles(ctx, missesVolume(links))
-		for _, d := range troubles {
-			trouble := &api.DiskTrouble{Disk: d.Disk, Unreadable: d.Err == nil, Error: d.Content}
-			if d.Err != nil {
-				trouble.Error = d.Err.Error()
-			}
-			response.DiskTroubles = append(response.DiskTroubles, trouble)
-		}
+	inspectPart("disks that do not answer", func(ctx context.Context) (err error) {
+		response.DiskTroubles, err = n.Disks.Troubles(ctx, missesVolume(links))
 		return err
 	})
-}
-
-// addLinks adds what a search for links found.
-func addLinks(response *api.InspectResponse, links node.Links) {
-	for _, d := range links.Dangling {
-		response.Dangling = append(response.Dangling,
-			&api.Dangling{Path: d.Path, Target: d.Target, Kind: danglingKind(d.Kind)})
-	}
-	for _, u := range links.Unpublished {
-		response.Unpublished = append(response.Unpublished, &api.Unpublished{Path: u.Path, Target: u.Target})
-	}
-	for _, p := range links.Published {
-		response.Published = append(response.Published, &api.Publication{Path: p.Path, Target: p.Target})
-	}
-	response.Complete = links.Complete
 }
 
 // shareKey returns the key of the share that a mapping is of.
@@ -163,18 +134,6 @@ func linkTo(links node.Links, share string) string {
 
 // missesVolume reports whether a mount point misses its volume.
 func missesVolume(links node.Links) bool {
-	return slices.ContainsFunc(links.Dangling, func(d node.Dangling) bool { return d.Kind == node.VolumeGone })
-}
-
-func danglingKind(kind node.DanglingKind) api.DanglingKind {
-	switch kind {
-	case node.VolumeGone:
-		return api.DanglingKind_DANGLING_KIND_MOUNT_POINT
-	case node.ShareNotMapped:
-		return api.DanglingKind_DANGLING_KIND_SHARE
-	case node.NotMounted:
-		return api.DanglingKind_DANGLING_KIND_NOT_MOUNTED
-	default:
-		return api.DanglingKind_DANGLING_KIND_LINK
-	}
+	return slices.ContainsFunc(links.Dangling,
+		func(d *api.Dangling) bool { return d.GetKind() == api.DanglingKind_DANGLING_KIND_MOUNT_POINT })
 }

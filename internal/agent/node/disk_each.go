@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -86,21 +87,14 @@ func oneDisk[T any](o *op, path string, is *atomic.Int64,
 	return found, err
 }
 
-// DiskTrouble is a disk that is present and cannot be used.
-type DiskTrouble struct {
-	Disk    string // "disk 1", or "a disk" whose number is not known either
-	Content string // what it holds in place of a partition table; "": it does not answer
-	Err     error  // why it does not answer
-}
-
-// Troubles asks every disk, side by side and each for some seconds at most. Content: it also reads the disks that
-// Windows calls raw, and returns those that are not blank.
-func (d *Disks) Troubles(ctx context.Context, content bool) ([]DiskTrouble, error) {
-	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []DiskTrouble, _ error) {
+// Troubles asks every disk, side by side and each for some seconds at most, and returns those that cannot be used.
+// Content: it also reads the disks that Windows calls raw, and returns those that are not blank.
+func (d *Disks) Troubles(ctx context.Context, content bool) ([]*api.DiskTrouble, error) {
+	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskTrouble, _ error) {
 		found, unknown, err := everyDisk(o, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
 		for _, d := range found {
 			if d.value != "" {
-				all = append(all, DiskTrouble{Disk: fmt.Sprintf("disk %d", d.number), Content: d.value})
+				all = append(all, &api.DiskTrouble{Disk: fmt.Sprintf("disk %d", d.number), Unreadable: true, Error: d.value})
 			}
 		}
 		for _, d := range unknown {
@@ -111,7 +105,7 @@ func (d *Disks) Troubles(ctx context.Context, content bool) ([]DiskTrouble, erro
 			if d.number >= 0 {
 				name = fmt.Sprintf("disk %d", d.number)
 			}
-			all = append(all, DiskTrouble{Disk: name, Err: d.err})
+			all = append(all, &api.DiskTrouble{Disk: name, Error: d.err.Error()})
 		}
 		return all, err
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -26,32 +27,11 @@ const (
 	maxDanglingFound = 1000
 )
 
-// Dangling is a mount point or link that leads nowhere.
-type Dangling struct {
-	Path   string
-	Target string // a volume id, a path or a share
-	Kind   DanglingKind
-}
-
-// DanglingKind says what is missing at the other end.
-type DanglingKind int
-
-const (
-	// VolumeGone is a mount point whose volume is not present.
-	VolumeGone DanglingKind = iota + 1
-	// TargetGone is a link to a path that does not exist.
-	TargetGone
-	// ShareNotMapped is a link to a share that is not mapped. The server of a mapped share is not asked.
-	ShareNotMapped
-	// NotMounted is a link to a globalmount at which nothing is mounted: what a pod writes there fills the system disk.
-	NotMounted
-)
-
 // Links are what a search of the working directories found.
 type Links struct {
-	Dangling    []Dangling
-	Unpublished []Unpublished
-	Published   []Publication
+	Dangling    []*api.Dangling    // those that lead nowhere
+	Unpublished []*api.Unpublished // a volume between its stage and its publish looks like one that was left behind
+	Published   []*api.Publication
 	Shares      []ShareLink // one for each share that is mapped
 	Complete    bool        // all links were seen
 }
@@ -73,7 +53,7 @@ func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
 	s := &brokenLinkScan{op: o, left: maxDanglingEntries, tops: map[string]bool{}, volumesOnly: volumesOnly,
 		published: published{reached: map[string]bool{}, kubelets: map[string]bool{}, mounts: map[string]string{}}}
 	s.everywhere(o.node.policy.Dirs())
-	slices.SortFunc(s.found, func(a, b Dangling) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(s.found, func(a, b *api.Dangling) int { return strings.Compare(a.GetPath(), b.GetPath()) })
 	return s
 }
 
@@ -84,10 +64,10 @@ type brokenLinkScan struct {
 	op    *op
 	left  int             // entries that may still be read
 	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
-	found []Dangling
+	found []*api.Dangling
 	err   error
 
-	volumesOnly bool // look for no other kind than VolumeGone
+	volumesOnly bool // look only for mount points whose volume is gone
 }
 
 // everywhere searches the directories in turn, until one search fails.
@@ -176,12 +156,12 @@ func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth
 		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
 			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", maxDanglingFound, path)
 	}
-	s.found = append(s.found, *found)
+	s.found = append(s.found, found)
 	return nil
 }
 
 // leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
-func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangling, error) {
+func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*api.Dangling, error) {
 	target, err := winfs.TargetOf(at.Reparse)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
@@ -194,7 +174,8 @@ func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangli
 		if s.op.fs.VolumePresent(target.Volume) {
 			return nil, nil //nolint:nilnil // it leads somewhere
 		}
-		return &Dangling{Path: path.String(), Target: target.Volume.String(), Kind: VolumeGone}, nil
+		return &api.Dangling{Path: path.String(), Target: target.Volume.String(),
+			Kind: api.DanglingKind_DANGLING_KIND_MOUNT_POINT}, nil
 	case winpath.TargetUNC:
 		key := winfs.ShareKey(target.Server, target.Share)
 		mapping, err := s.op.fs.Mapping(key)
@@ -204,10 +185,10 @@ func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*Dangli
 		if mapping != nil {
 			return nil, nil //nolint:nilnil // the state of the mapping shows whether the share answers
 		}
-		return &Dangling{Path: path.String(), Target: key, Kind: ShareNotMapped}, nil
+		return &api.Dangling{Path: path.String(), Target: key, Kind: api.DanglingKind_DANGLING_KIND_SHARE}, nil
 	case winpath.TargetLocal:
 		if kind := s.op.endsNowhere(at, path); kind != 0 {
-			return &Dangling{Path: path.String(), Target: target.Path.String(), Kind: kind}, nil
+			return &api.Dangling{Path: path.String(), Target: target.Path.String(), Kind: kind}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
@@ -225,13 +206,13 @@ func (o *op) isStale(path string) bool {
 
 // endsNowhere returns what is missing where a link to a path of this node ends, 0 if nothing is or if the path policy
 // forbids following. If a volume at the end is gone, the search finds its mount point itself.
-func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) DanglingKind {
+func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) api.DanglingKind {
 	end, s, err := o.fs.ResolveFrom(s, at)
 	switch {
 	case errdefs.IsMissing(err):
-		return TargetGone
+		return api.DanglingKind_DANGLING_KIND_LINK
 	case err == nil && s.Reparse == nil && globalmount.MatchString(end.String()):
-		return NotMounted
+		return api.DanglingKind_DANGLING_KIND_NOT_MOUNTED // what a pod writes there fills the system disk
 	}
 	return 0
 }

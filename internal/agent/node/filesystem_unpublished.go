@@ -7,27 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Unpublished is a volume or a share that is staged for a CSI driver, and to which no path of a pod leads. A volume
-// between its stage and its publish looks the same as one that kubelet left behind.
-type Unpublished struct {
-	Path   string
-	Target string // a volume id or a share
-}
-
 // globalmount matches kubelet's path at which a CSI driver stages a volume, with kubelet's directory.
 // https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
 var globalmount = regexp.MustCompile(`(?i)^(.+)\\plugins\\kubernetes\.io\\csi\\[^\\]+\\[^\\]+\\globalmount$`)
-
-// Publication is a path that leads to a volume or a share, and is no globalmount.
-type Publication struct {
-	Path   string
-	Target string // a volume id or a share
-}
 
 // ShareLink is a link to a share.
 type ShareLink struct {
@@ -38,10 +26,10 @@ type ShareLink struct {
 // published is what a search has seen of staged volumes and of what leads to them. Drivers publish by a link to the
 // path of the stage; a mount point of the same volume, and a link to the same share, count as well.
 type published struct {
-	staged   []Unpublished
-	local    []Publication     // links to paths of this node, whose keys are the targets
-	devices  []Publication     // other mount points and links to shares
-	mounts   map[string]string // the volume or share to which each path leads that is not in local, by key
+	staged   []*api.Unpublished
+	local    []*api.Publication // links to paths of this node, whose keys are the targets
+	devices  []*api.Publication // other mount points and links to shares
+	mounts   map[string]string  // the volume or share to which each path leads that is not in local, by key
 	shares   []ShareLink
 	reached  map[string]bool // keys of paths, and volumes and shares, to which links and other mount points lead
 	kubelets map[string]bool // keys of kubelet's directories whose pods the search has seen
@@ -77,33 +65,33 @@ func (s *published) leads(at *win32.ReparsePoint, path winpath.Path) {
 		s.reached[to] = true // of a directory of the volume, its mount point, too
 	}
 	if device == "" {
-		s.local = append(s.local, Publication{path.String(), target.Path.Key()})
+		s.local = append(s.local, &api.Publication{Path: path.String(), Target: target.Path.Key()})
 		return
 	}
 	s.mounts[path.Key()] = device
 	if globalmount.MatchString(path.String()) {
-		s.staged = append(s.staged, Unpublished{path.String(), device})
+		s.staged = append(s.staged, &api.Unpublished{Path: path.String(), Target: device})
 		return
 	}
 	s.reached[device] = true
-	s.devices = append(s.devices, Publication{path.String(), device})
+	s.devices = append(s.devices, &api.Publication{Path: path.String(), Target: device})
 }
 
 // Key returns the share: \\server\share in lower case.
 func (l ShareLink) Key() string { return winfs.ShareKey(l.Target.Server, l.Target.Share) }
 
 // publications returns the paths that lead to a volume or share, by path.
-func (s *published) publications() []Publication {
+func (s *published) publications() []*api.Publication {
 	all := slices.Clone(s.devices)
 	for _, l := range s.local {
-		for to := l.Target; strings.Contains(to, `\`); to = to[:strings.LastIndexByte(to, '\\')] {
+		for to := l.GetTarget(); strings.Contains(to, `\`); to = to[:strings.LastIndexByte(to, '\\')] {
 			if device := s.mounts[to]; device != "" { // of a directory of the volume, too
-				all = append(all, Publication{l.Path, device})
+				all = append(all, &api.Publication{Path: l.GetPath(), Target: device})
 				break
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Publication) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b *api.Publication) int { return strings.Compare(a.GetPath(), b.GetPath()) })
 	return all[:min(len(all), maxDanglingFound)]
 }
 
@@ -112,14 +100,14 @@ func (s *brokenLinkScan) complete() bool { return s.err == nil && !s.unseen }
 
 // unpublished returns the staged volumes that nothing else leads to, by path. It returns none unless the search has
 // seen every link that may lead there.
-func (s *brokenLinkScan) unpublished() (all []Unpublished) {
+func (s *brokenLinkScan) unpublished() (all []*api.Unpublished) {
 	for _, u := range s.staged {
-		kubelet := globalmount.FindStringSubmatch(u.Path)[1]
+		kubelet := globalmount.FindStringSubmatch(u.GetPath())[1]
 		if s.complete() && s.kubelets[winpath.Fold(kubelet)] &&
-			!s.reached[winpath.Fold(u.Path)] && !s.reached[u.Target] {
+			!s.reached[winpath.Fold(u.GetPath())] && !s.reached[u.GetTarget()] {
 			all = append(all, u)
 		}
 	}
-	slices.SortFunc(all, func(a, b Unpublished) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b *api.Unpublished) int { return strings.Compare(a.GetPath(), b.GetPath()) })
 	return all[:min(len(all), maxDanglingFound)]
 }

@@ -186,9 +186,9 @@ func TestUnpublished(t *testing.T) {
 			links, _ := u.Filesystem.Links(t.Context())
 			var got []string
 			for _, f := range links.Unpublished {
-				got = append(got, f.Path)
-				if !slices.Contains(append(u.volumes[:], testShare), f.Target) {
-					t.Errorf("%s is the stage of %s", f.Path, f.Target)
+				got = append(got, f.GetPath())
+				if !slices.Contains(append(u.volumes[:], testShare), f.GetTarget()) {
+					t.Errorf("%s is the stage of %s", f.GetPath(), f.GetTarget())
 				}
 			}
 			if !slices.Equal(got, c.want) {

@@ -69,7 +69,7 @@ func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
 	mappings, err := i.node.SMB.Mappings(ctx)
 	counts := map[string]int{}
 	for _, m := range mappings {
-		counts[m.Status]++
+		counts[m.GetStatus()]++
 	}
 	return counts, err
 }

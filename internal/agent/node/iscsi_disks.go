@@ -227,7 +227,7 @@ func (o *op) refuseMissingVolumes(name targetName) error {
 	if len(search.found) > 0 {
 		return errdefs.Unavailable.Errorf(reason.Reconnecting,
 			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume "+
-				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].Path)
+				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].GetPath())
 	}
 	if search.err != nil {
 		return errdefs.Errorf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)

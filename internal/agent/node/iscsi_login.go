@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -174,16 +175,10 @@ func (o *op) isConnected(name targetName) (bool, error) {
 	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err
 }
 
-// ISCSISession is a login to a target.
-type ISCSISession struct {
-	Target    string
-	Connected bool // it has a connection; otherwise the initiator keeps trying to make one
-}
-
 // Sessions lists the iSCSI sessions, by target; nil while the iSCSI initiator service is not running.
-func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
+func (s *ISCSI) Sessions(ctx context.Context) ([]*api.ISCSISession, error) {
 	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
-		func(o *op) ([]ISCSISession, error) {
+		func(o *op) ([]*api.ISCSISession, error) {
 			all, err := o.initiator().sessions()
 			if err != nil && o.iscsiStopped(err) {
 				return nil, nil
@@ -191,11 +186,14 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]ISCSISession, error) {
 			if err != nil {
 				return nil, errdefs.Errorf(err, "listing the iSCSI sessions")
 			}
-			sessions := make([]ISCSISession, 0, len(all))
+			sessions := make([]*api.ISCSISession, 0, len(all))
 			for _, session := range all {
-				sessions = append(sessions, ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+				sessions = append(sessions,
+					&api.ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
 			}
-			slices.SortFunc(sessions, func(a, b ISCSISession) int { return strings.Compare(a.Target, b.Target) })
+			slices.SortFunc(sessions, func(a, b *api.ISCSISession) int {
+				return strings.Compare(a.GetTarget(), b.GetTarget())
+			})
 			return sessions, nil
 		})
 }

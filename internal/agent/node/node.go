@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"sync"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
@@ -76,7 +77,7 @@ type core struct {
 	operations        *operation.Runner
 	policy            *winfs.Policy
 	maps              operation.KeyedLocks // one for each server to which shares are mapped
-	missing           []Privilege          // set by EnablePrivileges
+	missing           []*api.Privilege     // set by EnablePrivileges
 
 	hints    volumeHints
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell

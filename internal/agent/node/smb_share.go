@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -169,12 +170,6 @@ func lineEndHint(secret Secret) string {
 	return " (which ends with a line end: encode the secret with echo -n or printf)"
 }
 
-// SMBMapping is one SMB global mapping of the node; any program may have made it.
-type SMBMapping struct {
-	RemotePath string // \\server\share
-	Status     string // in words: "OK", "disconnected"; an idle session is disconnected
-}
-
 // Look enters the shares to which links lead, side by side and each for some seconds at most, as Usage does. It returns
 // why a share could not be entered, by share. It holds no share: their mappings can be removed meanwhile.
 func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, error) {
@@ -210,18 +205,21 @@ func (o *op) lookIntoShare(l ShareLink) error {
 	return err
 }
 
-// Mappings lists the SMB global mappings, by share. It asks Windows, never a file server.
-func (s *SMB) Mappings(ctx context.Context) ([]SMBMapping, error) {
-	return read(ctx, s.node, operation.On("ListSMBMappings", operation.SMBMappings), func(o *op) ([]SMBMapping, error) {
+// Mappings lists the SMB global mappings, whoever made them, by share. It asks Windows, never a file server.
+func (s *SMB) Mappings(ctx context.Context) ([]*api.SMBMapping, error) {
+	what := operation.On("ListSMBMappings", operation.SMBMappings)
+	return read(ctx, s.node, what, func(o *op) ([]*api.SMBMapping, error) {
 		mappings, err := o.fs.Mappings()
 		if err != nil {
 			return nil, err
 		}
-		list := make([]SMBMapping, 0, len(mappings))
+		list := make([]*api.SMBMapping, 0, len(mappings))
 		for _, m := range mappings {
-			list = append(list, SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
+			list = append(list, &api.SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
 		}
-		slices.SortFunc(list, func(a, b SMBMapping) int { return strings.Compare(a.RemotePath, b.RemotePath) })
+		slices.SortFunc(list, func(a, b *api.SMBMapping) int {
+			return strings.Compare(a.GetRemotePath(), b.GetRemotePath())
+		})
 		return list, nil
 	})
 }

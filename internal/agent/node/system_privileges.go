@@ -8,18 +8,11 @@ import (
 
 	"k8s.io/klog/v2"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// Privilege is a right of the agent's account that some operations need. Windows does not tie it to an object, and a
-// process must enable it.
-type Privilege struct {
-	Name      string // Windows' name
-	UserRight string // the name under which policies grant it
-	NeededFor string
-}
 
 const createSymbolicLink = "SeCreateSymbolicLinkPrivilege"
 
@@ -29,11 +22,14 @@ const createSymbolicLink = "SeCreateSymbolicLinkPrivilege"
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_set_reparse_point
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_reenumerate_devnode
 // https://learn.microsoft.com/windows/win32/secauthz/privilege-constants
-func Privileges() []Privilege {
-	return []Privilege{
-		{createSymbolicLink, "Create symbolic links", "links: CreateSymlink, and NewSmbGlobalMapping with a local path"},
-		{"SeLoadDriverPrivilege", "Load and unload device drivers", "finding new disks: Rescan"},
-		{"SeManageVolumePrivilege", "Perform volume maintenance tasks", "growing volumes: ResizeVolume"},
+func Privileges() []*api.Privilege {
+	return []*api.Privilege{
+		{Name: createSymbolicLink, UserRight: "Create symbolic links",
+			NeededFor: "links: CreateSymlink, and NewSmbGlobalMapping with a local path"},
+		{Name: "SeLoadDriverPrivilege", UserRight: "Load and unload device drivers",
+			NeededFor: "finding new disks: Rescan"},
+		{Name: "SeManageVolumePrivilege", UserRight: "Perform volume maintenance tasks",
+			NeededFor: "growing volumes: ResizeVolume"},
 	}
 }
 
@@ -43,12 +39,12 @@ func (n *Node) EnablePrivileges(ctx context.Context) {
 	k := kernel.Intercept(ctx, n.kernel, nil, n.config.Interceptor)
 	logger := klog.FromContext(ctx)
 	for _, p := range Privileges() {
-		err := enablePrivilege(k, p.Name)
+		err := enablePrivilege(k, p.GetName())
 		if errdefs.HasCode(err, win32.ERROR_NOT_ALL_ASSIGNED) {
 			n.missing = append(n.missing, p)
 		}
 		if err != nil {
-			logger.Error(err, "The agent lacks a privilege", "privilege", p.Name, "neededFor", p.NeededFor)
+			logger.Error(err, "The agent lacks a privilege", "privilege", p.GetName(), "neededFor", p.GetNeededFor())
 		}
 	}
 }
@@ -65,9 +61,9 @@ func enablePrivilege(k kernel.Kernel, name string) (err error) {
 }
 
 // MissingPrivileges returns the privileges that the agent's account does not have.
-func (n *Node) MissingPrivileges() []Privilege { return n.missing }
+func (n *Node) MissingPrivileges() []*api.Privilege { return n.missing }
 
 // lacks reports whether the agent's account is known to lack a privilege.
 func (n *Node) lacks(name string) bool {
-	return slices.ContainsFunc(n.missing, func(p Privilege) bool { return p.Name == name })
+	return slices.ContainsFunc(n.missing, func(p *api.Privilege) bool { return p.GetName() == name })
 }
