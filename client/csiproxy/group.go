@@ -131,11 +131,9 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 		if !g.wasThere() || time.Now().After(giveUp) {
 			return nil, unreached(g.table.Name, err)
 		}
-		pause := time.NewTimer(wait)
 		select {
-		case <-pause.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
-			pause.Stop()
 			return nil, unreached(g.table.Name, errors.Join(ctx.Err(), err))
 		}
 	}
@@ -234,11 +232,9 @@ func (g *group) hasNewer(ctx context.Context, l *link) bool {
 		if newer || time.Since(l.made) > settling {
 			return newer
 		}
-		pause := time.NewTimer(firstLook)
 		select {
-		case <-pause.C:
+		case <-time.After(firstLook):
 		case <-ctx.Done():
-			pause.Stop()
 			return false
 		}
 	}

@@ -80,14 +80,6 @@ func answer(t *testing.T, file string) string {
 	return rendered.String()
 }
 
-// TestGenerateIsDeterministic compares two runs byte by byte.
-func TestGenerateIsDeterministic(t *testing.T) {
-	const request = "testdata/client.request.txtpb"
-	if diff := cmp.Diff(answer(t, request), answer(t, request)); diff != "" {
-		t.Errorf("two runs differ (-first +second):\n%s", diff)
-	}
-}
-
 // TestGenerateDeclaresOptionalFields checks the features that newer compilers demand of plugins.
 func TestGenerateDeclaresOptionalFields(t *testing.T) {
 	plugin, err := protogen.Options{}.New(
