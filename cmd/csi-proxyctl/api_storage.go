@@ -250,6 +250,9 @@ func (a *connection) volumes(ctx context.Context, ids []string) (answer, error) 
 		found.rows = append(found.rows, v.ID)
 		found.wide = append(found.wide, cells(v.ID, d.Number, formatted, size, used))
 	}
+	if len(list) == 0 && len(tree.Unknown) > 0 {
+		list = nil
+	}
 	found.names, found.value = found.rows, map[string]any{"volumes": list}
 	return found, nil
 }

@@ -98,6 +98,9 @@ func (a *connection) printForm(c *cobra.Command, found answer) error {
 		}
 		found = a.changed(c)
 	}
+	if list, is := found.value.(map[string]any); is && found.lists {
+		list["unknown"] = append([]string{}, a.gaps...)
+	}
 	rows := found.rows
 	if a.output.form == outputWide && found.wide != nil {
 		rows = found.wide

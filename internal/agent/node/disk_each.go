@@ -35,12 +35,27 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T],
 	return found, err
 }
 
-// everyDisk asks all present disks in parallel. A disk that fails may be on its way out.
+// everyDisk asks all present disks in parallel.
 func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], []unknownDisk, error) {
+	paths, err := o.diskInterfaces()
+	if err != nil {
+		return nil, nil, err
+	}
+	found, unknown := disksAt(o, paths, f)
+	return found, unknown, nil
+}
+
+func (o *op) diskInterfaces() ([]string, error) {
 	paths, err := o.kernel.DiskInterfaces()
 	if err != nil {
-		return nil, nil, errdefs.Errorf(err, "listing the disks")
+		return nil, errdefs.Errorf(err, "listing the disks")
 	}
+	return paths, nil
+}
+
+// disksAt asks the disks of device interfaces in parallel. A disk that fails may be on its way out.
+func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (found []diskAnswer[T],
+	unknown []unknownDisk) {
 	numbers := map[string]*atomic.Int64{}
 	for _, path := range paths {
 		numbers[path] = &atomic.Int64{}
@@ -48,8 +63,6 @@ func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T]
 	}
 	answers := forEach(o, paths, operation.DeviceInterface,
 		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, numbers[path], f) })
-	var found []diskAnswer[T]
-	var unknown []unknownDisk
 	for i, a := range answers {
 		if a.Err != nil {
 			o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
@@ -59,7 +72,7 @@ func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T]
 		}
 		found = append(found, a.Value)
 	}
-	return found, unknown, nil
+	return found, unknown
 }
 
 func oneDisk[T any](o *op, path string, is *atomic.Int64,
@@ -91,7 +104,8 @@ func oneDisk[T any](o *op, path string, is *atomic.Int64,
 // Content: it also reads the disks that Windows calls raw, and returns those that are not blank.
 func (d *Disks) Troubles(ctx context.Context, content bool) ([]*api.DiskTrouble, error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskTrouble, _ error) {
-		found, unknown, err := everyDisk(o, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
+		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
+		found, unknown := disksAt(o, paths, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
 		for _, d := range found {
 			if d.value != "" {
 				all = append(all, &api.DiskTrouble{Disk: fmt.Sprintf("disk %d", d.number), Unreadable: true, Error: d.value})
@@ -101,7 +115,7 @@ func (d *Disks) Troubles(ctx context.Context, content bool) ([]*api.DiskTrouble,
 			if errdefs.IsMissing(d.err) { // it has gone meanwhile
 				continue
 			}
-			name := "a disk"
+			name := "its number is not known"
 			if d.number >= 0 {
 				name = fmt.Sprintf("disk %d", d.number)
 			}

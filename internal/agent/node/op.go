@@ -135,3 +135,9 @@ func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
 	return operation.ForEach(o.run, objects,
 		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), items[i]) })
 }
+
+// aside asks one question as forEach asks an object: if Windows does not answer it, the other answers are not held up.
+func aside[T any](o *op, name string, f func(o *op) (T, error)) (T, error) {
+	a := forEach(o, []string{name}, operation.VolumeDevice, func(o *op, _ string) (T, error) { return f(o) })[0]
+	return a.Value, a.Err
+}

@@ -31,12 +31,14 @@ func (o *op) tree() (*api.GetTreeResponse, error) {
 		}
 	}
 	volumes, lost := o.treeVolumes()
-	windows, err := o.systemUse()
-	addUnknown("which disk is the system's", err)
-	found, unknown, err := everyDisk(o, func(o *op, d *disk) (treeDisk, error) { return o.treeDisk(d) })
-	if err != nil {
-		return nil, err
+	windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)
+	if err == nil {
+		o.windows = &windows
 	}
+	addUnknown("which disk is the system's, and the addresses of the disks", err)
+	paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
+	addUnknown("which disks there are", err)
+	found, unknown := disksAt(o, paths, func(o *op, d *disk) (treeDisk, error) { return o.treeDisk(d) })
 	places := []diskAnswer[*diskPlace]{}
 	for _, disk := range found {
 		disk.value.System = windows.useOf(disk.number) == runsFrom
@@ -53,37 +55,40 @@ func (o *op) tree() (*api.GetTreeResponse, error) {
 		}
 	}
 	slices.SortFunc(tree.Disks, func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
-	locations, err := o.withLUNs(places)
-	addUnknown("the addresses of the disks", err)
-	for _, d := range tree.GetDisks() {
-		at := locations[d.GetNumber()]
-		d.Adapter, d.Bus, d.Target, d.Lun = at.Adapter, at.Bus, at.Target, at.LUNID
+	if o.windows != nil && len(places) > 0 {
+		locations, err := o.withLUNs(places)
+		addUnknown("the addresses of the disks", err)
+		for _, d := range tree.GetDisks() {
+			at := locations[d.GetNumber()]
+			d.Adapter, d.Bus, d.Target, d.Lun = at.Adapter, at.Bus, at.Target, at.LUNID
+		}
 	}
 	o.attachVolumes(tree, volumes)
-	addUnknown("on which partition a volume lies", lost)
-	for _, disk := range found {
-		for _, p := range disk.value.awaited {
-			if lost != nil && disk.value.GetOnline() && p.GetVolume() == nil {
-				p.Unknown = lost.Error()
+	for _, why := range lost {
+		addUnknown("on which partition a volume lies", why)
+		for _, disk := range found {
+			for _, p := range disk.value.awaited {
+				if disk.value.GetOnline() && p.GetVolume() == nil {
+					p.Unknown = why.Error()
+				}
 			}
 		}
 	}
 	return tree, nil
 }
 
-// treeVolumes lists the extents of all volumes. Lost is the reason why some are not known, or nil.
-func (o *op) treeVolumes() (volumes []diskVolume, lost error) {
-	listed := forEach(o, []string{"the list of volumes"}, operation.VolumeDevice,
-		func(o *op, _ string) ([]winpath.VolumeID, error) { return o.volumeIDs() })[0]
-	if listed.Err != nil {
-		return nil, listed.Err
+// treeVolumes lists the extents of all volumes. Lost has the reasons why some are not known.
+func (o *op) treeVolumes() (volumes []diskVolume, lost []error) {
+	ids, err := aside(o, "the list of volumes", (*op).volumeIDs)
+	if err != nil {
+		return nil, []error{err}
 	}
-	for i, a := range forEach(o, listed.Value, operation.Volume, (*op).volumeExtents) {
+	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if errdefs.HasReason(a.Err, reason.NotAnswering) {
-			lost = a.Err
+			lost = append(lost, a.Err)
 		}
 		for _, extent := range a.Value {
-			volumes = append(volumes, diskVolume{listed.Value[i], extent})
+			volumes = append(volumes, diskVolume{ids[i], extent})
 		}
 	}
 	return volumes, lost

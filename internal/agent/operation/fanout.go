@@ -56,7 +56,7 @@ var errLate = errors.New("no answer in time")
 func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
 	r, request := o.runner, On(o.Request.Verb, x)
 	request.Scope = o.Request.Scope
-	if err := r.refuseStuck(request, x); err != nil {
+	if err := r.refuseStuck(x); err != nil {
 		return value, err
 	}
 	child := &Operation{

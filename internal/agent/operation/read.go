@@ -10,7 +10,7 @@ import "context"
 func Read[T any](ctx context.Context, r *Runner, request Request,
 	f func(o *Operation) (T, error)) (value T, err error) {
 	for _, x := range request.stuckObjects() {
-		if err := r.refuseStuck(request, x); err != nil {
+		if err := r.refuseStuck(x); err != nil {
 			return value, err
 		}
 	}

@@ -29,7 +29,7 @@ func (r *Runner) abandonRead(entry *running.Entry[task]) {
 }
 
 // refuseStuck refuses a read when the allowed number of reads of the object are stuck already.
-func (r *Runner) refuseStuck(request Request, x Object) error {
+func (r *Runner) refuseStuck(x Object) error {
 	if r.abandonedReads.Load() == 0 {
 		return nil // the usual case
 	}
@@ -38,8 +38,8 @@ func (r *Runner) refuseStuck(request Request, x Object) error {
 		return nil
 	}
 	return errdefs.Unavailable.Errorf(reason.NotAnswering,
-		"%s: %s is not responding: %d calls are stuck in Windows (oldest %v); retry later",
-		request, x, count, oldest.Round(time.Second))
+		"%s is not responding: %d calls are stuck in Windows (oldest %v); retry later", x, count,
+		oldest.Round(time.Second))
 }
 
 // unanswered counts the reads that have not come back from an object for some time after their callers gave up, and
@@ -66,7 +66,7 @@ func (t *task) stuckAt(x Object, after time.Duration) bool {
 // and refuses if that object is stuck. Until restore is called, a hang counts against that object.
 func (o *Operation) TrackObject(x Object) (restore func(), err error) {
 	if o.reads {
-		if err := o.runner.refuseStuck(o.Request, x); err != nil {
+		if err := o.runner.refuseStuck(x); err != nil {
 			return nil, err
 		}
 	}

@@ -56,15 +56,18 @@ func startAgent(address string) []string {
 	}
 }
 
-// unanswered judges the questions that were not answered in time.
+// unanswered judges the questions that were not answered in time, by the agent or by Windows.
 func (r *report) unanswered() {
+	what, evidence := "Windows does not say which disks and volumes this node has", r.unknown()
 	if len(r.Unanswered) > 0 {
-		r.add(Problem, "no-answer", "the agent did not answer in time: it was asked about "+
-			strings.Join(r.Unanswered, ", ")+"; something hangs in Windows, or the node is overloaded",
-			r.running(slow, math.MaxInt64),
-			"csi-proxyctl doctor, in half a minute: it names the operations that hang",
-			"look at the agent's log")
+		what = "the agent did not answer in time: it was asked about " + strings.Join(r.Unanswered, ", ") +
+			"; something hangs in Windows, or the node is overloaded"
+	} else if len(evidence) == 0 {
+		return
 	}
+	r.add(Problem, "no-answer", what, append(evidence, r.running(slow, math.MaxInt64)...),
+		"csi-proxyctl doctor, in half a minute: it names the operations that hang",
+		"look at the agent's log")
 }
 
 // versionsServed judges whether each group is served, and in its newest version.
@@ -157,9 +160,10 @@ func (r *report) operations() {
 	severity := Warning
 	if len(r.running(hung, math.MaxInt64)) > 0 {
 		severity = Problem
+	} else if len(r.Unanswered)+len(r.unknown()) > 0 {
+		return // what hangs is named with the questions
 	}
-	// A question that was not answered names what hangs already.
-	if lines := r.running(stuck, math.MaxInt64); len(lines) > 0 && (severity == Problem || len(r.Unanswered) == 0) {
+	if lines := r.running(stuck, math.MaxInt64); len(lines) > 0 {
 		r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer", lines,
 			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
 			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in "+

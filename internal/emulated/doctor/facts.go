@@ -3,6 +3,8 @@
 package doctor
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
@@ -29,6 +31,24 @@ type Facts struct {
 	Unanswered []string
 	// Missing lists what could not be looked at, and why.
 	Missing []string
+}
+
+// unknown returns why it is not known which disks there are, or which volume is on a partition.
+func (f Facts) unknown() (lines []string) {
+	if f.Tree == nil {
+		return nil
+	}
+	if f.Tree.Disks == nil {
+		return slices.Clone(f.Tree.Unknown)
+	}
+	for _, d := range f.Tree.Disks {
+		for _, p := range d.Partitions {
+			if p.Unknown != "" {
+				lines = append(lines, fmt.Sprintf("partition %d of disk %d: %s", p.Number, d.Number, p.Unknown))
+			}
+		}
+	}
+	return lines
 }
 
 // Staged is what is known of a volume that is staged at a globalmount.

@@ -73,7 +73,8 @@ func (f Facts) checks() []check {
 	}
 	noAgent := unless(slices.ContainsFunc(f.Endpoints, Endpoint.Exists), "no agent serves this node")
 	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
-	noTree := unless(f.Tree != nil, "the agent did not list the disks")
+	noTree := cmp.Or(unless(f.Tree != nil, "the agent did not list the disks"),
+		unless(len(f.unknown()) == 0, "Windows did not list all disks and volumes"))
 	notInspected := func(part string) string { // the agent's inspection was not made, or lacks the part
 		is := func(missing string) bool { return part != "" && strings.HasPrefix(missing, part) }
 		return cmp.Or(unless(f.Inspected != nil, "the agent's admin endpoint did not answer"),

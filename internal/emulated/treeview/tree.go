@@ -16,7 +16,7 @@ import (
 
 // Tree is the storage of a node. The names of its fields are those of csi-proxyctl's JSON and YAML.
 type Tree struct {
-	Disks []Disk `json:"disks"` // by number
+	Disks []Disk `json:"disks"` // by number; nil: not known
 	// Missing lists what is not in the tree because the agent does not show it, and why, one sentence each.
 	Missing []string `json:"missing"`
 	// Unknown lists what Windows did not answer, and why, one sentence each.
@@ -256,6 +256,9 @@ func FromAdmin(from *admin.GetTreeResponse) *Tree {
 			disk.Partitions = append(disk.Partitions, partition)
 		}
 		tree.Disks = append(tree.Disks, disk)
+	}
+	if len(tree.Disks) == 0 && len(tree.Unknown) > 0 {
+		tree.Disks = nil
 	}
 	return tree
 }

@@ -33,7 +33,7 @@ func Write(w io.Writer, tree *Tree) error {
 			v.partitions.size = max(v.partitions.size, len(Size(p.SizeBytes)))
 		}
 	}
-	if len(tree.Disks) == 0 {
+	if len(tree.Disks)+len(tree.Unknown) == 0 {
 		v.line("This node has no disks.")
 	}
 	for i, d := range tree.Disks {
@@ -50,7 +50,7 @@ func Write(w io.Writer, tree *Tree) error {
 			v.line("\n%s\n  %s", list.head, terminal.Text(strings.Join(list.texts, "\n  ")))
 		}
 	}
-	_, err := io.WriteString(w, v.text.String())
+	_, err := io.WriteString(w, strings.TrimPrefix(v.text.String(), "\n"))
 	return err
 }
 
