@@ -137,7 +137,7 @@ func findingsText(findings []doctor.Finding, missing []string) string {
 		line("Not looked at:\n  %s\n", strings.Join(missing, "\n  "))
 	}
 	if len(findings) == 0 {
-		line("Nothing is wrong.")
+		line("Nothing is wrong%s.", map[bool]string{true: " with what was looked at"}[len(missing) > 0])
 		return text.String()
 	}
 	line("%s, %s, %s.", count(counts[doctor.Problem], "problem"), count(counts[doctor.Warning], "warning"),

@@ -56,6 +56,12 @@ func mountPoint(d *admin.Dangling) bool {
 // not name the disk.
 func mayBeMissed(d treeview.Disk) bool { return d.IsOffline() && d.Style != "RAW" }
 
+// isHidden reports whether a disk has a partition whose volume Windows hides.
+func isHidden(d treeview.Disk) bool {
+	return slices.ContainsFunc(d.Partitions,
+		func(p treeview.Partition) bool { return slices.Contains(p.Attributes, "hidden") })
+}
+
 // missed returns the mount points that miss their volumes.
 func (r *report) missed() (lines []string) {
 	for _, d := range r.Inspected.GetDangling() {
@@ -69,7 +75,8 @@ func (r *report) missed() (lines []string) {
 // noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is
 // called gone before those are repaired.
 func (r *report) noneGone() bool {
-	return slices.ContainsFunc(r.allDisks(), mayBeMissed) || len(r.Inspected.GetDiskTroubles()) > 0 ||
+	return slices.ContainsFunc(r.allDisks(), func(d treeview.Disk) bool { return mayBeMissed(d) || isHidden(d) }) ||
+		len(r.Inspected.GetDiskTroubles()) > 0 ||
 		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
 }
 
@@ -97,10 +104,16 @@ func (r *report) attributes() {
 	for _, d := range r.allDisks() {
 		for _, p := range d.Partitions {
 			for _, a := range p.Unusual() {
-				r.add(Warning, "partition-attribute",
-					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, map[string]string{
-						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a]),
-					append(describe(d), "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
+				severity, what, evidence := Warning, "what pods write to its volume fails", describe(d)
+				if a == "hidden" {
+					what, evidence = "Windows shows no volume of it", append(evidence, r.missed()...)
+					if len(r.missed()) > 0 {
+						severity = Problem
+					}
+				}
+				r.add(severity, "partition-attribute",
+					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, what),
+					append(evidence, "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
 					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
 						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
 			}
@@ -165,6 +178,41 @@ func (r *report) volumes() {
 	}
 }
 
+// lost judges volumes of which Windows does not tell what is on them. Those of Windows' own partitions are left out.
+func (r *report) lost() {
+	for d, p := range r.Tree.Volumes() {
+		v := p.Volume
+		name := v.ID
+		if len(v.MountPoints) > 0 {
+			name = v.MountPoints[0]
+		}
+		evidence := append(describe(d), r.usersOf(v)...)
+		switch {
+		case p.Kind == "EFI system" || p.Kind == "recovery":
+		case v.Unknown != "":
+			r.add(Problem, "volume-not-answering", "a volume is there and does not answer: "+name,
+				append([]string{v.Unknown}, evidence...),
+				"look at its disk, and in Event Viewer, log System, sources disk and Ntfs",
+				"do not format or unmount it meanwhile: the data may be whole")
+		case !v.Formatted && len(v.MountPoints) > 0:
+			r.add(Problem, "volume-unreadable", "Windows knows no file system on a mounted volume: "+name,
+				append([]string{"volume " + v.ID}, evidence...),
+				"do not format it: the data may still be whole",
+				"restore the file system with a recovery tool, or the disk from a snapshot")
+		}
+	}
+}
+
+// usersOf names the paths of pods that lead to a volume.
+func (r *report) usersOf(v *treeview.Volume) (lines []string) {
+	for _, u := range r.Inspected.GetPublished() {
+		if u.GetTarget() == v.ID {
+			lines = append(lines, "used by "+u.GetPath())
+		}
+	}
+	return lines
+}
+
 // full judges how full the volumes are that something uses, the node's own C: included.
 func (r *report) full() {
 	const most, nothing = 95, 1 << 20
@@ -184,12 +232,7 @@ func (r *report) full() {
 		}
 		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
 			treeview.Size(v.TotalBytes))}, describe(d)...)
-		for _, u := range r.Inspected.GetPublished() {
-			if u.GetTarget() == v.ID {
-				evidence = append(evidence, "used by "+u.GetPath())
-			}
-		}
-		r.add(severity, "volume-full", what+rest+v.MountPoints[0], evidence, do)
+		r.add(severity, "volume-full", what+rest+v.MountPoints[0], append(evidence, r.usersOf(v)...), do)
 	}
 }
 

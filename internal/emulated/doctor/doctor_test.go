@@ -111,6 +111,14 @@ func TestDisksAndVolumes(t *testing.T) {
 			*d.Partitions[1].Volume = treeview.Volume{ID: id,
 				MountPoints: []string{}}
 		}, nil},
+		"no file system, and mounted": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{MountPoints: []string{`D:\`}} },
+			[]verdict{{doctor.Problem, "volume-unreadable", "do not format it: the data may still be whole"},
+				{doctor.Note, "disk-not-of-kubernetes", ""}}},
+		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "it has not answered"} },
+			[]verdict{{doctor.Problem, "volume-not-answering", "look at its disk, and in Event Viewer, log System, sources disk and Ntfs"}}},
+		"no answer of Windows' own": {func(d *treeview.Disk) {
+			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "it has not answered"
+		}, nil},
 		"of two drivers": {func(d *treeview.Disk) {
 			d.Partitions[1].Volume.MountPoints = []string{staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")}
 		}, []verdict{{doctor.Warning, "disk-of-two-drivers",
@@ -175,11 +183,13 @@ func TestYoungStages(t *testing.T) {
 // there, and each cause has its own remedy.
 func TestCausesComeFirst(t *testing.T) {
 	missing := &admin.Dangling{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}
-	d, no := mounted(), false
+	d, hidden, no := mounted(), mounted(), false
 	d.Online = &no
+	hidden.Partitions[1].Volume, hidden.Partitions[1].Attributes = nil, []string{"hidden"}
 	for check, facts := range map[string]doctor.Facts{
 		"dangling-mount-point": {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{}},
 		"disk-offline":         {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{Disks: []treeview.Disk{d}}},
+		"partition-attribute":  {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{Disks: []treeview.Disk{hidden}}},
 		"iscsi-disconnected":   {Inspected: &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn"}}}},
 		"disk-not-answering": {Inspected: &admin.InspectResponse{DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1",
 			Error: "it has not answered"}}}},
@@ -356,8 +366,9 @@ func TestEmulatedNodes(t *testing.T) {
 
 // TestOfflineDisks distinguishes a disk that a driver has let go from one that a mount point misses.
 func TestOfflineDisks(t *testing.T) {
-	d, no := mounted(), false
+	d, hidden, no := mounted(), mounted(), false
 	d.Online = &no
+	hidden.Partitions[1].Volume, hidden.Partitions[1].Attributes = nil, []string{"hidden"}
 	facts := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}, Inspected: &admin.InspectResponse{}}
 	if got := doctor.Examine(facts); len(got) != 0 {
 		t.Errorf("after an unstage: got %+v, want nothing", got)

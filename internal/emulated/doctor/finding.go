@@ -94,6 +94,7 @@ func (f Facts) checks() []check {
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
 		{(*report).dangling, notInspected("mount points"),
 			"link-to-system-disk dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
+		{(*report).lost, noTree, "volume-not-answering volume-unreadable"},
 		{(*report).full, noTree, "volume-full"},
 		{(*report).unpublished, notInspected("mount points"), "staged-not-published"},
 		{(*report).mappings, cmp.Or(notInspected("SMB mappings"), notInspected("the shares")), "stale-smb-mapping " +

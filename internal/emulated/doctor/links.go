@@ -18,6 +18,9 @@ import (
 func (r *report) dangling() {
 	for _, d := range r.Inspected.GetDangling() {
 		at, evidence := argument{"PATH", d.GetPath()}, []string{d.GetPath() + " → " + d.GetTarget()}
+		if of := inPod.FindStringSubmatch(d.GetPath()); of != nil {
+			evidence = append(evidence, "pod "+of[1]+", volume "+of[2])
+		}
 		gone := !r.noneGone() // else the findings about those disks and sessions name the mount point
 		attach := "if pods still use the volume: attach the disk again"
 		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
@@ -35,9 +38,6 @@ func (r *report) dangling() {
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
 				command("if nothing uses it: csi-proxyctl fs rmdir %s", at))
 		case kind == admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED:
-			if of := inPod.FindStringSubmatch(d.GetPath()); of != nil {
-				evidence = append(evidence, "pod "+of[1]+", volume "+of[2])
-			}
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+d.GetPath(), evidence,
 				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
