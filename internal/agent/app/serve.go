@@ -120,8 +120,8 @@ func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	defer cancel()
 	unusable, _ := n.Filesystem.UnusableDirectories(waitCtx)
 	for _, d := range unusable {
-		logger.Info("calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
-			"directory", d.Path, "err", d.Err)
+		logger.Error(d.Err, "calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
+			"directory", d.Path)
 	}
 	go func() {
 		if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {

@@ -3,6 +3,8 @@
 package winfs
 
 import (
+	"errors"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -73,7 +75,7 @@ func failedLink(link DirectoryLink, err error) error {
 
 // withoutParent explains the failure to find the directory of a link.
 func withoutParent(link DirectoryLink, err error) error {
-	if errdefs.IsMissing(err) {
+	if errdefs.IsMissing(err) && !errors.As(err, new(rootError)) {
 		return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound,
 			"the parent directory of %s is not there; make it with Mkdir first", link.At)
 	}

@@ -127,11 +127,16 @@ func (fs *FS) enterRoot(loc *Location, root winpath.Path, w Walk) error {
 		return err
 	})
 	if err != nil {
-		return errdefs.Errorf(err, "opening the working directory %s", root)
+		return errdefs.Errorf(rootError{err}, "opening the working directory %s, of -kubelet-path or -working-dir", root)
 	}
 	loc.dir = loc.own(h)
 	return nil
 }
+
+// A rootError is that a working directory cannot be opened: no call can make it.
+type rootError struct{ error }
+
+func (e rootError) Unwrap() error { return e.error }
 
 func (fs *FS) locateLink(target winpath.Path, rest []string, w Walk, links *int) (*Location, error) {
 	if *links--; *links < 0 {
