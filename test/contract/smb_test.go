@@ -346,10 +346,12 @@ func TestSMBPrivacy(t *testing.T) {
 func TestSMBCodes(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	for want, list := range map[codes.Code][]win32.Errno{
-		codes.Unavailable:        {51, 53, 54, 58, 59, 64, 70, 121, 240, 1203, 1208, 1222, 1225, 1231, 1232, 1265, 1311, 1355},
-		codes.Unauthenticated:    {86, 1240, 1312, 1326, 1327, 1328, 1329, 1330, 1331, 1385, 1793, 1907, 1909, 2202, 2242},
-		codes.FailedPrecondition: {52, 85, 384, 1219, 1272, 1396, 1397, 1398, 1787, 1789, 2138},
-		codes.ResourceExhausted:  {8, 68, 71, 1450},
+		codes.Unavailable: {51, 53, 54, 58, 59, 64, 70, 121, 240, 1203, 1208, 1222, 1225, 1231, 1232, 1236, 1256, 1265,
+			1311, 1355, 1792, 1908},
+		codes.Unauthenticated: {86, 1240, 1244, 1245, 1312, 1317, 1326, 1327, 1328, 1329, 1330, 1331, 1385, 1793, 1907, 1909,
+			2202, 2242},
+		codes.FailedPrecondition: {52, 85, 384, 1219, 1272, 1396, 1397, 1398, 1786, 1787, 1788, 1789, 1790, 2138},
+		codes.ResourceExhausted:  {8, 56, 68, 69, 71, 1220, 1450},
 		codes.PermissionDenied:   {5, 65},
 		codes.InvalidArgument:    {66, 87},
 		codes.NotFound:           {67},
@@ -370,7 +372,7 @@ func TestSMBCodes(t *testing.T) {
 	}
 	// Whom the texts blame.
 	for code, says := range map[win32.Errno]string{
-		1311: "domain controller", 1312: "DisableDomainCreds", 1272: "guest", 384: "SMB 2", 1396: "alias", 1398: "clocks",
+		1311: "domain controller", 1787: "; join it to the domain again", 1312: "DisableDomainCreds", 1272: "guest", 384: "SMB 2", 1396: "alias", 1398: "clocks",
 		71: "as many connections", 2138: "LanmanWorkstation", 53: "fs.emulated does not answer",
 	} {
 		n.Once("CreateSMBGlobalMapping", code)

@@ -28,64 +28,65 @@ type smbCode struct {
 	text  string // what to do, where the code's own text does not say it
 }
 
-// smbCodes has the codes of the SMB client, which asks the network, the file server and the domain. The sources are the
-// pages "WNetAddConnection2W", "System Error Codes" and "Network Management Error Codes".
-var smbCodes = map[win32.Errno]smbCode{
-	win32.ERROR_REM_NOT_LIST:        {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_BAD_NETPATH:         {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_NETWORK_BUSY:        {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_BAD_NET_RESP:        {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_UNEXP_NET_ERR:       {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_NETNAME_DELETED:     {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_SEM_TIMEOUT:         {DeadlineExceeded, SMBServerSilent, ""},
-	win32.ERROR_VC_DISCONNECTED:     {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_NO_NET_OR_BAD_PATH:  {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_NO_NETWORK:          {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_CONNECTION_REFUSED:  {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_NETWORK_UNREACHABLE: {Unavailable, SMBServerSilent, ""},
-	win32.ERROR_HOST_UNREACHABLE:    {Unavailable, SMBServerSilent, ""},
+// smbCodeOf knows the codes of the SMB client, which asks the network, the file server and the domain. The sources are
+// the pages "WNetAddConnection2W", "System Error Codes" and "Network Management Error Codes".
+func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
+	switch code {
+	case win32.ERROR_REM_NOT_LIST, win32.ERROR_BAD_NETPATH, win32.ERROR_NETWORK_BUSY, win32.ERROR_BAD_NET_RESP,
+		win32.ERROR_UNEXP_NET_ERR, win32.ERROR_NETNAME_DELETED, win32.ERROR_VC_DISCONNECTED, win32.ERROR_NO_NET_OR_BAD_PATH,
+		win32.ERROR_NO_NETWORK, win32.ERROR_CONNECTION_REFUSED, win32.ERROR_NETWORK_UNREACHABLE,
+		win32.ERROR_HOST_UNREACHABLE, win32.ERROR_CONNECTION_ABORTED, win32.ERROR_HOST_DOWN:
+		return smbCode{Unavailable, SMBServerSilent, ""}, true
+	case win32.ERROR_SEM_TIMEOUT:
+		return smbCode{DeadlineExceeded, SMBServerSilent, ""}, true
 
-	win32.ERROR_DOWNGRADE_DETECTED: {Unavailable, SMBDomainSilent, ""},
-	win32.ERROR_NO_LOGON_SERVERS:   {Unavailable, SMBDomainSilent, ""},
-	win32.ERROR_NO_SUCH_DOMAIN:     {Unavailable, SMBDomainSilent, ""},
-	win32.ERROR_NO_TRUST_SAM_ACCOUNT: {FailedPrecondition, SMBDomainSilent,
-		"the domain has no account of this computer: join it again"},
-	win32.ERROR_TRUSTED_RELATIONSHIP_FAILURE: {FailedPrecondition, SMBDomainSilent,
-		"the domain does not trust this computer: join it again"},
+	case win32.ERROR_DOWNGRADE_DETECTED, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_SUCH_DOMAIN,
+		win32.ERROR_DOMAIN_CONTROLLER_NOT_FOUND, win32.ERROR_NETLOGON_NOT_STARTED:
+		return smbCode{Unavailable, SMBDomainSilent, ""}, true
+	case win32.ERROR_NO_TRUST_SAM_ACCOUNT, win32.ERROR_NO_TRUST_LSA_SECRET, win32.ERROR_TRUSTED_RELATIONSHIP_FAILURE:
+		return smbCode{FailedPrecondition, SMBDomainSilent, "join it to the domain again"}, true
+	case win32.ERROR_TRUSTED_DOMAIN_FAILURE, win32.ERROR_TRUST_FAILURE:
+		return smbCode{FailedPrecondition, SMBDomainSilent, "repair the trust between the domains"}, true
 
-	win32.ERROR_INVALID_PASSWORD:            {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_LOGIN_WKSTA_RESTRICTION:     {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_NO_SUCH_LOGON_SESSION:       {Unauthenticated, SMBLogonRefused, noStoredCredentials},
-	win32.ERROR_LOGON_FAILURE:               {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_ACCOUNT_RESTRICTION:         {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_INVALID_LOGON_HOURS:         {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_INVALID_WORKSTATION:         {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_PASSWORD_EXPIRED:            {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_ACCOUNT_DISABLED:            {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_LOGON_TYPE_NOT_GRANTED:      {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_ACCOUNT_EXPIRED:             {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_PASSWORD_MUST_CHANGE:        {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_ACCOUNT_LOCKED_OUT:          {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_BAD_USERNAME:                {Unauthenticated, SMBLogonRefused, ""},
-	win32.NERR_PasswordExpired:              {Unauthenticated, SMBLogonRefused, ""},
-	win32.ERROR_SMB_GUEST_LOGON_BLOCKED:     {FailedPrecondition, SMBOther, guestRefused},
-	win32.ERROR_ACCESS_DENIED:               {PermissionDenied, SMBShareDenied, ""},
-	win32.ERROR_NETWORK_ACCESS_DENIED:       {PermissionDenied, SMBShareDenied, ""},
-	win32.ERROR_BAD_NET_NAME:                {InvalidArgument, SMBShareMissing, ""},
-	win32.ERROR_ALREADY_ASSIGNED:            {AlreadyExists, SMBSessionExists, ""},
-	win32.ERROR_SESSION_CREDENTIAL_CONFLICT: {FailedPrecondition, SMBSessionExists, ""},
+	case win32.ERROR_INVALID_PASSWORD, win32.ERROR_LOGIN_WKSTA_RESTRICTION, win32.ERROR_LOGON_FAILURE,
+		win32.ERROR_ACCOUNT_RESTRICTION, win32.ERROR_INVALID_LOGON_HOURS, win32.ERROR_INVALID_WORKSTATION,
+		win32.ERROR_PASSWORD_EXPIRED, win32.ERROR_ACCOUNT_DISABLED, win32.ERROR_LOGON_TYPE_NOT_GRANTED,
+		win32.ERROR_ACCOUNT_EXPIRED, win32.ERROR_PASSWORD_MUST_CHANGE, win32.ERROR_ACCOUNT_LOCKED_OUT,
+		win32.ERROR_BAD_USERNAME, win32.ERROR_NO_SUCH_USER, win32.ERROR_NOT_AUTHENTICATED, win32.ERROR_NOT_LOGGED_ON,
+		win32.NERR_PasswordExpired:
+		return smbCode{Unauthenticated, SMBLogonRefused, ""}, true
+	case win32.ERROR_NO_SUCH_LOGON_SESSION:
+		return smbCode{Unauthenticated, SMBLogonRefused, noStoredCredentials}, true
+	case win32.ERROR_SMB_GUEST_LOGON_BLOCKED:
+		return smbCode{FailedPrecondition, SMBOther, guestRefused}, true
+	case win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED:
+		return smbCode{PermissionDenied, SMBShareDenied, ""}, true
+	case win32.ERROR_BAD_NET_NAME:
+		return smbCode{InvalidArgument, SMBShareMissing, ""}, true
+	case win32.ERROR_ALREADY_ASSIGNED:
+		return smbCode{AlreadyExists, SMBSessionExists, ""}, true
+	case win32.ERROR_SESSION_CREDENTIAL_CONFLICT:
+		return smbCode{FailedPrecondition, SMBSessionExists, ""}, true
 
-	win32.ERROR_DUP_NAME:           {FailedPrecondition, SMBOther, aliasName},
-	win32.ERROR_WRONG_TARGET_NAME:  {FailedPrecondition, SMBOther, aliasName},
-	win32.ERROR_MUTUAL_AUTH_FAILED: {FailedPrecondition, SMBOther, ""},
-	win32.ERROR_TIME_SKEW:          {FailedPrecondition, SMBOther, wrongClocks},
-	win32.ERROR_BAD_DEV_TYPE:       {InvalidArgument, SMBOther, "the share is no directory, but a printer or the like"},
-	win32.ERROR_SMB1_NOT_AVAILABLE: {FailedPrecondition, SMBOther, "turn SMB 2 or 3 on at the server"},
-	win32.ERROR_SHARING_PAUSED:     {Unavailable, SMBOther, ""},
-	win32.ERROR_EXTENDED_ERROR:     {Unavailable, SMBOther, ""},
-	win32.ERROR_TOO_MANY_NAMES:     {ResourceExhausted, SMBOther, ""},
-	win32.ERROR_REQ_NOT_ACCEP:      {ResourceExhausted, SMBOther, ""},
-	win32.NERR_WkstaNotStarted:     {FailedPrecondition, SMBOther, "start it: sc.exe start LanmanWorkstation"},
+	case win32.ERROR_DUP_NAME, win32.ERROR_WRONG_TARGET_NAME:
+		return smbCode{FailedPrecondition, SMBOther, aliasName}, true
+	case win32.ERROR_MUTUAL_AUTH_FAILED:
+		return smbCode{FailedPrecondition, SMBOther, ""}, true
+	case win32.ERROR_TIME_SKEW:
+		return smbCode{FailedPrecondition, SMBOther, wrongClocks}, true
+	case win32.ERROR_BAD_DEV_TYPE:
+		return smbCode{InvalidArgument, SMBOther, "it is no directory, but a printer or the like"}, true
+	case win32.ERROR_SMB1_NOT_AVAILABLE:
+		return smbCode{FailedPrecondition, SMBOther, "turn SMB 2 or 3 on at the server"}, true
+	case win32.ERROR_SHARING_PAUSED, win32.ERROR_EXTENDED_ERROR:
+		return smbCode{Unavailable, SMBOther, ""}, true
+	case win32.ERROR_TOO_MANY_NAMES, win32.ERROR_TOO_MANY_CMDS, win32.ERROR_TOO_MANY_SESS, win32.ERROR_REQ_NOT_ACCEP,
+		win32.ERROR_REMOTE_SESSION_LIMIT_EXCEEDED:
+		return smbCode{ResourceExhausted, SMBOther, ""}, true
+	case win32.NERR_WkstaNotStarted:
+		return smbCode{FailedPrecondition, SMBOther, "start it: sc.exe start LanmanWorkstation"}, true
+	}
+	return smbCode{}, false
 }
 
 const (
@@ -103,5 +104,6 @@ func SMB(err error) (SMBCause, string) {
 	if !errors.As(err, &code) {
 		return SMBOther, ""
 	}
-	return smbCodes[code].cause, smbCodes[code].text
+	of, _ := smbCodeOf(code)
+	return of.cause, of.text
 }

@@ -128,7 +128,7 @@ func (o *op) notMapped(key string, err error, password Secret) error {
 	class, text := e.Class, domainSilent
 	switch cause, means := errdefs.SMB(err); {
 	case means != "":
-		text = means
+		return smbError(class, err, "cannot map %s", key)
 	case cause == errdefs.SMBServerSilent:
 		class, text = errdefs.Unavailable, "the server "+serverOf(key)+" does not answer"
 	case cause == errdefs.SMBDomainSilent:
@@ -166,6 +166,9 @@ func smbError(class errdefs.Class, cause error, format string, args ...any) erro
 	}
 	if code := win32.Errno(0); errors.As(cause, &code) {
 		e.Message += ": " + code.Error()
+	}
+	if _, means := errdefs.SMB(cause); means != "" {
+		e.Message += "; " + means
 	}
 	e.Message += errdefs.DFSHint(cause)
 	return e

@@ -38,6 +38,7 @@ const (
 	ERROR_BAD_NETPATH                       Errno = 53   // the network path was not found
 	ERROR_NETWORK_BUSY                      Errno = 54   // the network is busy
 	ERROR_DEV_NOT_EXIST                     Errno = 55   // the resource or device is no longer there
+	ERROR_TOO_MANY_CMDS                     Errno = 56   // too many network commands are running
 	ERROR_BAD_NET_RESP                      Errno = 58   // the server cannot do what it was asked
 	ERROR_UNEXP_NET_ERR                     Errno = 59   // an unexpected network error occurred
 	ERROR_NETNAME_DELETED                   Errno = 64   // the network name is no longer there
@@ -45,6 +46,7 @@ const (
 	ERROR_BAD_DEV_TYPE                      Errno = 66   // the share is of the wrong kind
 	ERROR_BAD_NET_NAME                      Errno = 67   // the share was not found on the server
 	ERROR_TOO_MANY_NAMES                    Errno = 68   // this computer has too many network names
+	ERROR_TOO_MANY_SESS                     Errno = 69   // this computer has too many network sessions
 	ERROR_SHARING_PAUSED                    Errno = 70   // the server is paused or is starting
 	ERROR_REQ_NOT_ACCEP                     Errno = 71   // the server has as many connections as it accepts
 	ERROR_FILE_EXISTS                       Errno = 80   // the file exists
@@ -114,12 +116,17 @@ const (
 	ERROR_NO_NET_OR_BAD_PATH                Errno = 1203 // no network provider accepted the path
 	ERROR_EXTENDED_ERROR                    Errno = 1208 // a network provider failed with an error of its own
 	ERROR_SESSION_CREDENTIAL_CONFLICT       Errno = 1219 // the server is already connected with other credentials
+	ERROR_REMOTE_SESSION_LIMIT_EXCEEDED     Errno = 1220 // the server has as many sessions as it accepts
 	ERROR_NO_NETWORK                        Errno = 1222 // there is no network
 	ERROR_CANCELLED                         Errno = 1223 // the operation was cancelled
 	ERROR_CONNECTION_REFUSED                Errno = 1225 // the remote computer refused the connection
 	ERROR_NETWORK_UNREACHABLE               Errno = 1231 // the network cannot be reached
 	ERROR_HOST_UNREACHABLE                  Errno = 1232 // the host cannot be reached
+	ERROR_CONNECTION_ABORTED                Errno = 1236 // the connection was aborted
 	ERROR_LOGIN_WKSTA_RESTRICTION           Errno = 1240 // the account may not log on from this computer
+	ERROR_NOT_AUTHENTICATED                 Errno = 1244 // the user has not been authenticated
+	ERROR_NOT_LOGGED_ON                     Errno = 1245 // the user has not logged on to the network
+	ERROR_HOST_DOWN                         Errno = 1256 // the remote system is not available
 	ERROR_DOWNGRADE_DETECTED                Errno = 1265 // no domain controller answers to check the logon
 	ERROR_SMB_GUEST_LOGON_BLOCKED           Errno = 1272 // guests are not allowed
 	ERROR_DISK_QUOTA_EXCEEDED               Errno = 1295 // the quota is used up
@@ -128,6 +135,7 @@ const (
 	ERROR_NO_SUCH_LOGON_SESSION             Errno = 1312 // there is no such logon session
 	ERROR_NO_SUCH_PRIVILEGE                 Errno = 1313 // Windows has no privilege of that name
 	ERROR_PRIVILEGE_NOT_HELD                Errno = 1314 // the process lacks a privilege
+	ERROR_NO_SUCH_USER                      Errno = 1317 // there is no such account
 	ERROR_LOGON_FAILURE                     Errno = 1326 // the user name or password is wrong
 	ERROR_ACCOUNT_RESTRICTION               Errno = 1327 // a restriction of the account prevents the logon
 	ERROR_INVALID_LOGON_HOURS               Errno = 1328 // the account may not log on at this time
@@ -150,10 +158,15 @@ const (
 	EPT_S_NOT_REGISTERED                    Errno = 1753 // the RPC end point is not registered
 	ERROR_INVALID_USER_BUFFER               Errno = 1784 // the buffer does not suit the operation
 	ERROR_UNRECOGNIZED_MEDIA                Errno = 1785 // the medium may not be formatted
+	ERROR_NO_TRUST_LSA_SECRET               Errno = 1786 // this computer has no secret that its domain trusts
 	ERROR_NO_TRUST_SAM_ACCOUNT              Errno = 1787 // the domain has no account of this computer
+	ERROR_TRUSTED_DOMAIN_FAILURE            Errno = 1788 // the domains do not trust each other
 	ERROR_TRUSTED_RELATIONSHIP_FAILURE      Errno = 1789 // this computer and its domain do not trust each other
+	ERROR_TRUST_FAILURE                     Errno = 1790 // the network logon failed
+	ERROR_NETLOGON_NOT_STARTED              Errno = 1792 // the service Netlogon is not running
 	ERROR_ACCOUNT_EXPIRED                   Errno = 1793 // the account has expired
 	ERROR_PASSWORD_MUST_CHANGE              Errno = 1907 // the password must be changed first
+	ERROR_DOMAIN_CONTROLLER_NOT_FOUND       Errno = 1908 // no domain controller was found
 	ERROR_ACCOUNT_LOCKED_OUT                Errno = 1909 // the account is locked out
 	ERROR_CANT_ACCESS_FILE                  Errno = 1920 // the system cannot access the file
 	ERROR_CANT_RESOLVE_FILENAME             Errno = 1921 // the path leads in a circle of links
