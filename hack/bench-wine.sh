@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# hack/bench-wine.sh [PAGE] runs BenchmarkProgram of test/bench under Wine ROUNDS (8) times, each benchmark for TIME (1s),
-# prints what benchstat makes of it, and puts that into PAGE. It makes the Wine tree when there is none, and needs root.
+# hack/bench-wine.sh [PAGE] runs BenchmarkProgram of test/bench under Wine ROUNDS (8) times, each for TIME (1s), prints
+# what benchstat makes of it, and puts that into PAGE. It makes the Wine tree when there is none, and needs root.
 #
 # UPSTREAM is another agent to measure in the same run: a csi-proxy.exe, a directory with the original's sources, or
 # a version of it from the Go module proxy, such as v1.2.1. CPUS names the processors as taskset does (default: all).

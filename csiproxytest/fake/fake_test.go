@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/fake"
 )
 
-// The arguments of the suite's steps. A volume, v0 or v1, is the one of disk 0 or 1, which the first step about it makes.
+// The arguments of the suite's steps. The volumes v0 and v1 are those of disks 0 and 1; the first step makes them.
 const (
 	dir   = `C:\var\lib\kubelet\plugins\example`
 	other = `C:\var\lib\kubelet\pods\1`
@@ -28,20 +28,21 @@ const (
 
 // suite has steps, and what the last one answers: a value, or the code and the reason. All others must succeed.
 var suite = map[string]struct{ steps, want string }{
-	"a disk has its size":                 {"size 0", "1073741824"},
-	"a disk has its serial number":        {"serial 1", "vol-2"},
-	"there is no such disk":               {"online 99", "NotFound DISK_NOT_FOUND"},
-	"a raw disk has no volumes":           {"volumes 0", "0"},
-	"a raw disk has no partition":         {"partition 0", "FailedPrecondition DISK_RAW"},
-	"a disk goes offline":                 {"formatted v0; offline 0; online 0", "false"},
-	"a volume is formatted":               {"formatted v0", "true"},
-	"a volume knows its disk":             {"disk v1", "1"},
-	"there is no such volume":             {"mount none dir", "NotFound VOLUME_NOT_FOUND"},
-	"a volume cannot outgrow its disk":    {"grow v0", "OutOfRange SIZE_OUT_OF_RANGE"},
-	"a volume is mounted, twice":          {"mount v0 dir; mount v0 dir; mounted dir", "v0"},
-	"another volume is mounted there":     {"mount v0 dir; mount v1 dir", "FailedPrecondition OTHER_VOLUME_MOUNTED"},
-	"content is not mounted over":         {"mkdir sub; mount v0 dir", "FailedPrecondition DIRECTORY_NOT_EMPTY"},
-	"a volume is unmounted, twice":        {"mount v0 dir; unmount v0 dir; unmount v0 dir; mounted dir", "NotFound NOT_MOUNTED"},
+	"a disk has its size":              {"size 0", "1073741824"},
+	"a disk has its serial number":     {"serial 1", "vol-2"},
+	"there is no such disk":            {"online 99", "NotFound DISK_NOT_FOUND"},
+	"a raw disk has no volumes":        {"volumes 0", "0"},
+	"a raw disk has no partition":      {"partition 0", "FailedPrecondition DISK_RAW"},
+	"a disk goes offline":              {"formatted v0; offline 0; online 0", "false"},
+	"a volume is formatted":            {"formatted v0", "true"},
+	"a volume knows its disk":          {"disk v1", "1"},
+	"there is no such volume":          {"mount none dir", "NotFound VOLUME_NOT_FOUND"},
+	"a volume cannot outgrow its disk": {"grow v0", "OutOfRange SIZE_OUT_OF_RANGE"},
+	"a volume is mounted, twice":       {"mount v0 dir; mount v0 dir; mounted dir", "v0"},
+	"another volume is mounted there":  {"mount v0 dir; mount v1 dir", "FailedPrecondition OTHER_VOLUME_MOUNTED"},
+	"content is not mounted over":      {"mkdir sub; mount v0 dir", "FailedPrecondition DIRECTORY_NOT_EMPTY"},
+	"a volume is unmounted, twice": {"mount v0 dir; unmount v0 dir; unmount v0 dir; mounted dir",
+		"NotFound NOT_MOUNTED"},
 	"a path outside is refused":           {"mkdir outside", "InvalidArgument PATH_OUTSIDE_WORKING_DIRECTORIES"},
 	"a path exists in any case":           {"mkdir dir; exists DIR", "true"},
 	"a path that was removed":             {"mkdir dir; rmdir dir; exists dir", "false"},
