@@ -56,9 +56,11 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 		win32.NERR_PasswordExpired:
 		return smbCode{Unauthenticated, SMBLogonRefused, ""}, true
 	case win32.ERROR_NO_SUCH_LOGON_SESSION:
-		return smbCode{Unauthenticated, SMBLogonRefused, noStoredCredentials}, true
+		return smbCode{Unauthenticated, SMBLogonRefused,
+			"Windows cannot keep the credentials: the security policy DisableDomainCreds forbids it"}, true
 	case win32.ERROR_SMB_GUEST_LOGON_BLOCKED:
-		return smbCode{FailedPrecondition, SMBOther, guestRefused}, true
+		return smbCode{FailedPrecondition, SMBOther,
+			"the server takes the user for a guest, and Windows allows no guests"}, true
 	case win32.ERROR_ACCESS_DENIED, win32.ERROR_NETWORK_ACCESS_DENIED:
 		return smbCode{PermissionDenied, SMBShareDenied, ""}, true
 	case win32.ERROR_BAD_NET_NAME:
@@ -69,11 +71,12 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 		return smbCode{FailedPrecondition, SMBSessionExists, ""}, true
 
 	case win32.ERROR_DUP_NAME, win32.ERROR_WRONG_TARGET_NAME:
-		return smbCode{FailedPrecondition, SMBOther, aliasName}, true
+		return smbCode{FailedPrecondition, SMBOther, "the server does not know itself by this name: use its own, or " +
+			"register the alias at the server and in the domain"}, true
 	case win32.ERROR_MUTUAL_AUTH_FAILED:
 		return smbCode{FailedPrecondition, SMBOther, ""}, true
 	case win32.ERROR_TIME_SKEW:
-		return smbCode{FailedPrecondition, SMBOther, wrongClocks}, true
+		return smbCode{FailedPrecondition, SMBOther, "set the clocks of this node and of the server by the domain's"}, true
 	case win32.ERROR_BAD_DEV_TYPE:
 		return smbCode{InvalidArgument, SMBOther, "it is no directory, but a printer or the like"}, true
 	case win32.ERROR_SMB1_NOT_AVAILABLE:
@@ -88,14 +91,6 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 	}
 	return smbCode{}, false
 }
-
-const (
-	noStoredCredentials = "Windows cannot keep the credentials: the security policy DisableDomainCreds forbids it"
-	guestRefused        = "the server takes the user for a guest, and Windows allows no guests"
-	wrongClocks         = "set the clocks of this node and of the server by the domain's"
-	aliasName           = "the server does not know itself by this name: use its own, or register the alias at the " +
-		"server and in the domain"
-)
 
 // SMB returns where the cause of a failed SMB call lies, and what to do, "" where nothing more than the code's text is
 // known.
