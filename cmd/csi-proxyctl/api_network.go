@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -40,9 +41,15 @@ input with -, so that it is not in the list of processes. One line end after it 
 	return c
 }
 
-// mappings returns the SMB mappings. Only the admin endpoint lists them, without a call to a file server.
+// mappings returns the SMB mappings, each with a link to it, "" if none was seen. Only the admin endpoint lists them,
+// without a call to a file server.
 func (a *connection) mappings(ctx context.Context) ([]*admin.SMBMapping, error) {
 	r, err := a.inspection(ctx, "SMB mappings")
+	for _, m := range r.GetSmbMappings() {
+		if !r.GetComplete() {
+			m.Link = cmp.Or(m.Link, "unknown")
+		}
+	}
 	return r.GetSmbMappings(), err
 }
 
@@ -75,9 +82,14 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
 	mapped, err := a.mappings(ctx)
-	return table("mappings", "SHARE\tSTATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
-		return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus()}, []any{m.GetRemotePath(), m.GetStatus()}
-	}), err
+	wide := []string{"SHARE	STATUS	LINK"}
+	found := table("mappings", "SHARE	STATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
+		wide = append(wide, cells(m.GetRemotePath(), m.GetStatus(), m.GetLink()))
+		return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus(), "link": m.GetLink()},
+			[]any{m.GetRemotePath(), m.GetStatus()}
+	})
+	found.wide = wide
+	return found, err
 }
 
 func iscsiGroup(a *connection) *cobra.Command {

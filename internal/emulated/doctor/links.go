@@ -113,7 +113,7 @@ func (r *report) mappings() {
 	r.add(severity, "many-smb-mappings",
 		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with %q", len(all), mappingsMost,
 			"not enough memory resources"), evidence,
-		"csi-proxyctl smb list, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
+		"csi-proxyctl smb list -o wide, and for each share that no pod uses: csi-proxyctl smb unmap SHARE",
 		"let the driver remove mappings: --remove-smb-mapping-during-unmount of csi-driver-smb, "+
 			"--remove-smb-mount-on-windows of the driver for Azure Files")
 }
@@ -165,7 +165,7 @@ func (r *report) unused(byServer map[string][]string) {
 	if total > 0 {
 		r.add(severity, "unused-smb-mappings",
 			fmt.Sprintf("no link leads to mapped shares, %d in all: their servers refuse another account meanwhile", total),
-			evidence, "csi-proxyctl smb list, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
+			evidence, "csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
 	}
 }
 
