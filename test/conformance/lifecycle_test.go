@@ -76,62 +76,43 @@ func (l *life) find() {
 	offered := l.site.disk(l.t)
 	l.disk = offered.number
 	caller.OK(l.t, l.rescan())
-	locations := l.listDiskLocations()
-	at, found := locations[l.disk]
+	at, found := l.listDiskLocations()[l.disk]
 	if !found || offered.at != nil && at != *offered.at {
 		l.t.Errorf("disk %d is at %+v (%t)", l.disk, at, found)
 	}
-	known := l.listDiskIDs()
-	ids, found := known[l.disk]
+	ids, found := l.listDiskIDs()[l.disk]
 	if !found || offered.ids != nil && ids != *offered.ids {
 		l.t.Errorf("disk %d is known by %+v (%t)", l.disk, ids, found)
 	}
 	if l.lookUp("GetDiskNumberByName") != nil {
-		number := l.diskNumberByName(ids.Page83)
-		same(l.t, number, l.disk)
+		same(l.t, l.diskNumberByName(ids.Page83), l.disk)
 	}
-	size := l.diskSize(l.disk)
-	same(l.t, size, offered.size)
+	same(l.t, l.diskSize(l.disk), offered.size)
 }
 
 // prepare makes a formatted volume on the disk.
 func (l *life) prepare() {
 	caller.OK(l.t, l.partitionDisk(l.disk))
 	caller.OK(l.t, l.setOnline(l.disk, true))
-	l.isInState(true)
-	found := l.volumesOn(l.disk)
-	l.volume = found[0]
-	l.isFormattedAs(false)
+	same(l.t, l.isOnline(l.disk), true)
+	l.volume = l.volumesOn(l.disk)[0]
+	same(l.t, l.isFormatted(l.volume), false)
 	caller.OK(l.t, l.format(l.volume))
-	l.isFormattedAs(true)
-}
-
-func (l *life) isInState(want bool) {
-	l.t.Helper()
-	same(l.t, l.isOnline(l.disk), want)
-}
-
-func (l *life) isFormattedAs(want bool) {
-	l.t.Helper()
-	same(l.t, l.isFormatted(l.volume), want)
+	same(l.t, l.isFormatted(l.volume), true)
 }
 
 // stage mounts the volume and links a pod's path to it.
 func (l *life) stage() {
-	there := l.exists(l.staging)
-	same(l.t, there, false)
+	same(l.t, l.exists(l.staging), false)
 	caller.OK(l.t, l.mkdir(l.staging))
 	caller.OK(l.t, l.mount(l.volume, l.staging))
 	caller.OK(l.t, l.mkdir(l.publish[:strings.LastIndex(l.publish, `\`)]))
 	caller.OK(l.t, l.link(l.publish, l.staging))
 	for _, at := range []string{l.staging, l.publish} {
-		is := l.isSymlink(at)
-		same(l.t, is, true)
-		id := l.volumeAt(at)
-		same(l.t, id, l.volume)
+		same(l.t, l.isSymlink(at), true)
+		same(l.t, l.volumeAt(at), l.volume)
 	}
-	number := l.diskOf(l.volume)
-	same(l.t, number, l.disk)
+	same(l.t, l.diskOf(l.volume), l.disk)
 }
 
 // use writes through the pod's path.
@@ -144,8 +125,7 @@ func (l *life) use() {
 	if after.Total != before.Total || after.Used < before.Used+8<<14 {
 		l.t.Errorf("%+v before writing, %+v after it", before, after)
 	}
-	id := l.closestVolume(l.publish + `\inside\deep`)
-	same(l.t, id, l.volume)
+	same(l.t, l.closestVolume(l.publish+`\inside\deep`), l.volume)
 	caller.OK(l.t, l.rmdirContents(l.publish+`\inside`))
 	caller.OK(l.t, l.rmdir(l.staging, false)) // a mount point goes without its content
 	caller.OK(l.t, l.mount(l.volume, l.staging))
@@ -156,8 +136,7 @@ func (l *life) use() {
 func (l *life) grow() {
 	l.site.grow(l.t, l.disk, 30*gib)
 	caller.OK(l.t, l.rescan())
-	size := l.diskSize(l.disk)
-	same(l.t, size, int64(30*gib))
+	same(l.t, l.diskSize(l.disk), int64(30*gib))
 	caller.OK(l.t, l.resize(l.volume, 0))
 	caller.OK(l.t, l.resize(fmt.Sprint(l.disk), 0))
 	got := l.volumeStats(l.volume)
@@ -172,11 +151,10 @@ func (l *life) grow() {
 func (l *life) unstage() {
 	caller.OK(l.t, l.rmdir(l.publish, true))
 	caller.OK(l.t, l.unmount(l.volume, l.staging))
-	is := l.isSymlink(l.staging)
-	same(l.t, is, false)
+	same(l.t, l.isSymlink(l.staging), false)
 	caller.OK(l.t, l.rmdir(l.staging, true))
 	number := l.diskOf(l.volume)
 	caller.OK(l.t, l.setOnline(number, false))
-	l.isInState(false)
+	same(l.t, l.isOnline(l.disk), false)
 	l.fails("the volumes of an offline disk", codes.FailedPrecondition, "ListVolumesOnDisk", values{disk: l.disk})
 }
