@@ -16,7 +16,7 @@ func fileScenarios() map[string]scenario {
 			success: func(d *driver) {
 				for at, want := range map[string]bool{
 					d.unusedPath(): false, d.directory(): true, d.linked(d.directory()): true, d.linked(d.unusedPath()): true,
-					kubelet + `\none\below`: false,
+					kubelet + `\none\below`: false, pods[len(`C:`):]: true,
 				} {
 					got := d.exists(at)
 					if got != want {
@@ -147,12 +147,14 @@ func fileScenarios() map[string]scenario {
 				for at, want := range map[string]bool{
 					d.directory(): false, mounted: true, d.linked(mounted): true, d.linked(d.directory()): true,
 					d.linked(d.unusedPath()): false,
-					mounted[len(`C:`):]:      true, // kubelet's staging paths have no drive
 				} {
 					got := d.isSymlink(at)
 					if got != want {
 						d.t.Errorf("%s is a link: %t, want %t", at, got, want)
 					}
+				}
+				for _, at := range spellings(mounted) {
+					same(d.t, d.isSymlink(at), true)
 				}
 			},
 			repeat: func(d *driver) { twice(d, "IsSymlink", values{path: d.linked(d.directory())}) },

@@ -15,6 +15,12 @@ import (
 // notMounted is in the text from which the AWS EBS driver learns that nothing is mounted.
 const notMounted = "because it does not exist"
 
+// spellings returns what drivers and kubelet write for a path, where slashes are taken for backslashes.
+func spellings(path string) []string {
+	slashes := strings.ReplaceAll(path, `\`, "/")
+	return []string{path, strings.ToUpper(path), path + `\`, path[len(`C:`):], slashes, slashes[len(`C:`):] + "/"}
+}
+
 // mountScenarios returns the scenarios of the operations that bring volumes and paths together.
 func mountScenarios() map[string]scenario {
 	return map[string]scenario{
@@ -26,7 +32,7 @@ func mountScenarios() map[string]scenario {
 				d.write(at+`\data`, "precious")
 				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
 				second := d.directory()
-				caller.OK(d.t, d.mount(id, second))
+				caller.OK(d.t, d.mount(id, strings.ReplaceAll(second, `\`, "/")))
 				d.intact(second)
 			},
 			repeat: func(d *driver) {
@@ -50,7 +56,7 @@ func mountScenarios() map[string]scenario {
 		"UnmountVolume": {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
-				caller.OK(d.t, d.unmount(id, at))
+				caller.OK(d.t, d.unmount(id, strings.ReplaceAll(at[len(`C:`):], `\`, "/")))
 				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) ||
 					d.present(at+`\data`) {
 					d.t.Errorf("mounted at %q, the directory is there: %t", mounts, d.present(at))
@@ -75,8 +81,7 @@ func mountScenarios() map[string]scenario {
 		"GetVolumeIDFromTargetPath": {
 			success: func(d *driver) {
 				_, id, mounted := d.mounted()
-				for _, at := range []string{mounted, strings.ToUpper(mounted), mounted + `\`, mounted[len(`C:`):],
-					strings.ReplaceAll(mounted, `\`, "/"), d.linked(d.linked(mounted))} {
+				for _, at := range append(spellings(mounted), d.linked(d.linked(mounted))) {
 					same(d.t, d.volumeAt(at), id)
 				}
 			},
@@ -108,7 +113,8 @@ func mountScenarios() map[string]scenario {
 				_, id, mounted := d.mounted()
 				caller.OK(d.t, d.mkdir(mounted+`\inside`))
 				system := d.treeOf(0).GetPartitions()[2].GetVolume().GetId()
-				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, d.linked(mounted): id,
+				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, mounted + "/inside": id,
+					d.linked(mounted):             id,
 					d.linked(mounted + `\inside`): id, pods: system, d.directory(): system} {
 					same(d.t, d.closestVolume(at), want)
 				}
