@@ -29,12 +29,9 @@ func TestAPIServer(t *testing.T) {
 		run  func(*testing.T, *cluster)
 	}{
 		{"manifests", testManifests},
-		{"renderings", testRenderings},
 		{"helm", testHelm},
 		{"documents", testDocuments},
 		{"refusals", testRefusals},
-		{"pod-security", testPodSecurity},
-		{"events", testEvents},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.run(t, c) }) {
 			return // what is left would be blamed on the next

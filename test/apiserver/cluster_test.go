@@ -47,8 +47,7 @@ type cluster struct {
 	programs string // the folder
 	etcd     string // the address
 	client   kubernetes.Interface
-	env      []string // of kubectl and Helm
-	events   events
+	env      []string       // of kubectl and Helm
 	running  sync.WaitGroup // the controllers
 }
 
@@ -168,9 +167,6 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	}
 	played := informers.NewSharedInformerFactory(client, time.Second)
 	if err := (&hollowNodes{client}).watch(ctx, played); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.events.watch(factory); err != nil {
 		t.Fatal(err)
 	}
 	factory.Start(ctx.Done())

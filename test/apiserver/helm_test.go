@@ -34,15 +34,6 @@ func testHelm(t *testing.T, c *cluster) {
 			return
 		}
 	}
-	t.Run("other selector", func(t *testing.T) {
-		_, stderr, err := c.run(t, "", "helm", "--namespace", agents, "upgrade", "csi-proxy",
-			"charts/csi-proxy", "--values", all[0],
-			"--set", "nameOverride=proxy", "--set", "fullnameOverride=csi-proxy")
-		if want := "field is immutable"; err == nil || !strings.Contains(stderr, want) {
-			t.Errorf("an upgrade that changes the selector: %v, want %q in\n%s", err, want, stderr)
-		}
-		t.Log(stderr)
-	})
 	c.helm(t, append([]string{"uninstall", "csi-proxy"}, wait...)...)
 	c.isGone(t, agents)
 	c.deleteNamespace(t, agents)

@@ -16,7 +16,7 @@ import (
 
 const (
 	agentManifest = "deploy/kubernetes/agent-hostprocess.yaml"
-	// agents is the namespace of the documents, the agent's manifest and the renderings of test/deploy.
+	// agents is the namespace of the documents and of the agent's manifest.
 	agents = "csi-proxy"
 )
 
@@ -47,69 +47,6 @@ func testManifests(t *testing.T, c *cluster) {
 			return // what is left would be blamed on the next
 		}
 	}
-}
-
-// Every rendering of the chart that test/deploy compares can be created, strictly; applied again it changes nothing;
-// and from each to each other an upgrade is tried. Helm upgrades as this does, by server-side apply under its own name.
-func testRenderings(t *testing.T, c *cluster) {
-	c.agentsNamespace(t)
-	all := renderings(t)
-	apply := func(t *testing.T, command, file string, args ...string) string {
-		t.Helper()
-		return c.kubectl(t, "", append([]string{command, "--server-side", "--force-conflicts", "--field-manager=helm",
-			"-f", file}, args...)...)
-	}
-	for _, rendering := range all {
-		ok := t.Run(rendering.name, func(t *testing.T) {
-			c.kubectl(t, "", "create", "--validate=strict", "--dry-run=server", "-f", rendering.objects)
-			t.Log(apply(t, "apply", rendering.objects, "--validate=strict"))
-			_, name := c.daemonSet(t)
-			c.runsOn(t, agents, name, windowsNodes...)
-			apply(t, "diff", rendering.objects)
-			if rendering.hooks != "" {
-				t.Log(c.kubectl(t, "", "create", "--validate=strict", "-f", rendering.hooks))
-				c.kubectl(t, "", "wait", "--for=jsonpath={.status.phase}=Succeeded",
-					"--timeout="+testTimeout.String(), "-f", rendering.hooks)
-				c.kubectl(t, "", "delete", "-f", rendering.hooks)
-			}
-			for _, next := range all {
-				apply(t, "apply", next.objects, "--validate=strict", "--dry-run=server")
-			}
-			c.remove(t, agents, rendering.objects)
-		})
-		if !ok {
-			return
-		}
-	}
-	c.deleteNamespace(t, agents)
-}
-
-// A rendering is a rendering of the chart as Helm sends it to the server, in two files.
-type rendering struct {
-	name    string
-	objects string // all at once
-	hooks   string // for helm test; empty: the values turn the test off
-}
-
-func renderings(t *testing.T) (found []rendering) {
-	t.Helper()
-	for _, file := range glob(t, "test/deploy/testdata/chart/*.golden.yaml") {
-		r := rendering{name: strings.TrimSuffix(path.Base(file), ".golden.yaml")}
-		var objects, hooks []string
-		for document := range strings.SplitSeq(read(t, file), "\n---\n") {
-			if strings.Contains(document, "\n    helm.sh/hook: test\n") {
-				hooks = append(hooks, document)
-			} else {
-				objects = append(objects, document)
-			}
-		}
-		r.objects = write(t, r.name+".yaml", strings.Join(objects, "\n---\n"))
-		if hooks != nil {
-			r.hooks = write(t, r.name+"-hooks.yaml", strings.Join(hooks, "\n---\n"))
-		}
-		found = append(found, r)
-	}
-	return found
 }
 
 // remove deletes what a manifest has created, and waits until its pods are gone, too. An object may have gone with its
