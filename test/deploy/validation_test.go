@@ -5,14 +5,12 @@ package deploy
 import (
 	"fmt"
 	"slices"
-	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -174,47 +172,4 @@ func invalid(at *field.Path, value any, messages []string) (errs field.ErrorList
 		errs = append(errs, field.Invalid(at, value, message))
 	}
 	return errs
-}
-
-// The validation of the tests finds what an API server would refuse.
-func TestValidationFinds(t *testing.T) {
-	named := metav1.ObjectMeta{Name: "a", Namespace: "a"}
-	pod := func(change func(*corev1.PodSpec)) *corev1.Pod {
-		p := &corev1.Pod{ObjectMeta: named,
-			Spec: corev1.PodSpec{ServiceAccountName: "a", Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
-		change(&p.Spec)
-		return p
-	}
-	for name, object := range map[string]runtime.Object{
-		"a container twice": pod(func(p *corev1.PodSpec) { p.Containers = append(p.Containers, p.Containers[0]) }),
-		"a mount of no volume": pod(func(p *corev1.PodSpec) {
-			p.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "b", MountPath: `C:\b`}}
-		}),
-		"a port's long name": pod(func(p *corev1.PodSpec) {
-			p.Containers[0].Ports = []corev1.ContainerPort{{Name: "metrics-of-the-agent", ContainerPort: 1}}
-		}),
-		"another port outside": pod(func(p *corev1.PodSpec) {
-			p.HostNetwork, p.Containers[0].Ports = true, []corev1.ContainerPort{{Name: "m", ContainerPort: 1, HostPort: 2}}
-		}),
-		"a variable twice": pod(func(
-			p *corev1.PodSpec) {
-			p.Containers[0].Env = []corev1.EnvVar{{Name: "A"}, {Name: "A"}}
-		}),
-		"a restarted test":    pod(func(p *corev1.PodSpec) { p.RestartPolicy = corev1.RestartPolicyAlways }),
-		"an incomplete probe": pod(func(p *corev1.PodSpec) { p.Containers[0].StartupProbe = &corev1.Probe{} }),
-		"a toleration's value": pod(func(p *corev1.PodSpec) {
-			p.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Exists", Value: "b"}}
-		}),
-		"a label's value":   pod(func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"a": "b c"} }),
-		"a ConfigMap's key": &corev1.ConfigMap{ObjectMeta: named, Data: map[string]string{"a b": ""}},
-		"a selector of others": &appsv1.DaemonSet{ObjectMeta: named,
-			Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}},
-	} {
-		if len(validate(object)) == 0 {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	if errs := validate(pod(func(*corev1.PodSpec) {})); len(errs) > 0 {
-		t.Errorf("a pod is refused: %v", errs)
-	}
 }
