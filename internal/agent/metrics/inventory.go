@@ -73,7 +73,7 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 					return nil, errNotServed
 				}
 				// Not the scrape's context: it would abandon a read that hangs, and the next scrape would begin another.
-				err = part.read(klog.NewContext(context.Background(), log), n.Inventory(), func(count int, labels ...string) {
+				err = part.read(klog.NewContext(context.Background(), log), n, func(count int, labels ...string) {
 					metrics = append(metrics, prometheus.MustNewConstMetric(part.desc, prometheus.GaugeValue,
 						float64(count), labels...))
 				})
@@ -85,13 +85,13 @@ func newInventory(current func() *node.Node, log klog.Logger) *inventory {
 }
 
 // count reads one part of the node and calls the function for each gauge, with its labels.
-type count func(ctx context.Context, n node.Inventory, gauge func(count int, labels ...string)) error
+type count func(ctx context.Context, n *node.Node, gauge func(count int, labels ...string)) error
 
 // unknown is the value of a label for what does not answer.
 const unknown = "unknown"
 
-func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
-	counts, err := n.Disks(ctx)
+func countDisks(ctx context.Context, n *node.Node, gauge func(int, ...string)) error {
+	counts, err := n.Disks.Count(ctx)
 	for _, online := range []bool{true, false} {
 		for _, readOnly := range []bool{true, false} {
 			gauge(counts[node.DiskCondition{Online: online, ReadOnly: readOnly}], strconv.FormatBool(online),
@@ -102,18 +102,20 @@ func countDisks(ctx context.Context, n node.Inventory, gauge func(int, ...string
 	return err
 }
 
-func countVolumes(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
-	counts, err := n.Volumes(ctx)
+func countVolumes(ctx context.Context, n *node.Node, gauge func(int, ...string)) error {
+	counts, err := n.Volumes.Count(ctx)
 	gauge(counts.Mounted, "true")
 	gauge(counts.Unmounted, "false")
 	gauge(counts.Unknown, unknown)
 	return err
 }
 
-func countMappings(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
-	counts, err := n.SMBMappings(ctx)
-	if _, ok := counts["OK"]; !ok {
-		gauge(0, "OK")
+// countMappings counts by the status in words, of which there are seven, and "unknown".
+func countMappings(ctx context.Context, n *node.Node, gauge func(int, ...string)) error {
+	mappings, err := n.SMB.Mappings(ctx)
+	counts := map[string]int{"OK": 0}
+	for _, m := range mappings {
+		counts[m.GetStatus()]++
 	}
 	for status, count := range counts {
 		gauge(count, status)
@@ -121,10 +123,11 @@ func countMappings(ctx context.Context, n node.Inventory, gauge func(int, ...str
 	return err
 }
 
-func countSessions(ctx context.Context, n node.Inventory, gauge func(int, ...string)) error {
-	count, running, err := n.ISCSISessions(ctx)
-	if running {
-		gauge(count)
+// countSessions counts none while the iSCSI initiator service is not running, as on most nodes.
+func countSessions(ctx context.Context, n *node.Node, gauge func(int, ...string)) error {
+	sessions, err := n.ISCSI.Sessions(ctx)
+	if sessions != nil {
+		gauge(len(sessions))
 	}
 	return err
 }

@@ -9,19 +9,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 )
 
-// Inventory counts what a node has, for metrics. Each count asks Windows, changes nothing and takes as long as Windows
-// takes; the caller's deadline ends the wait.
-type Inventory struct{ node *Node }
-
-// Inventory returns the node's inventory.
-func (n *Node) Inventory() Inventory { return Inventory{n} }
-
 // DiskCondition is the condition by which disks are counted. Of a disk that does not answer, it is unknown.
 type DiskCondition struct{ Online, ReadOnly, Unknown bool }
 
-// Disks counts the disks that are present.
-func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
-	return read(ctx, i.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
+// Count counts the disks that are present. It asks each, and takes as long as Windows takes; the caller's deadline ends
+// the wait.
+func (d *Disks) Count(ctx context.Context) (map[DiskCondition]int, error) {
+	return read(ctx, d.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
 		found, unknown, err := everyDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
 		for _, disk := range found {
@@ -40,9 +34,9 @@ func (i Inventory) Disks(ctx context.Context) (map[DiskCondition]int, error) {
 // not answer.
 type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
 
-// Volumes counts the volumes that are present.
-func (i Inventory) Volumes(ctx context.Context) (VolumeCounts, error) {
-	return read(ctx, i.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
+// Count counts the volumes that are present, as Disks.Count does the disks.
+func (v *Volumes) Count(ctx context.Context) (VolumeCounts, error) {
+	return read(ctx, v.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
 		names, err := o.kernel.VolumeNames()
 		if err != nil {
 			return counts, errdefs.Errorf(err, "listing the volumes")
@@ -61,24 +55,6 @@ func (i Inventory) Volumes(ctx context.Context) (VolumeCounts, error) {
 		}
 		return counts, nil
 	})
-}
-
-// SMBMappings counts the SMB global mappings by their status in words: "OK", "disconnected". There are seven such
-// words, and "unknown".
-func (i Inventory) SMBMappings(ctx context.Context) (map[string]int, error) {
-	mappings, err := i.node.SMB.Mappings(ctx)
-	counts := map[string]int{}
-	for _, m := range mappings {
-		counts[m.GetStatus()]++
-	}
-	return counts, err
-}
-
-// ISCSISessions counts the iSCSI sessions. Running is false when the iSCSI initiator service is not running, as on most
-// nodes, and nothing can be counted.
-func (i Inventory) ISCSISessions(ctx context.Context) (count int, running bool, err error) {
-	sessions, err := i.node.ISCSI.Sessions(ctx)
-	return len(sessions), sessions != nil, err
 }
 
 // Probe asks Plug and Play and the mount manager one cheap question each, for health checks: disks and volumes need
