@@ -151,14 +151,14 @@ func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, valu
 			}
 		case policy.Share:
 			if unc, err := winpath.ParseUNC(value); err == nil {
-				addTo(&r.Servers, policy.Lower(unc.Server))
+				addTo(&r.Servers, winpath.LowerASCII(unc.Server))
 			}
 		case policy.Service:
 			addTo(&r.Services, value)
 		case policy.Portal:
-			addTo(&r.Portals, policy.Lower(value))
+			addTo(&r.Portals, winpath.LowerASCII(value))
 		case policy.Target:
-			addTo(&r.Targets, policy.Lower(value))
+			addTo(&r.Targets, winpath.LowerASCII(value))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func systemMethods(n *node.Node) []server.Method {
 			func(ctx context.Context, n *node.Node, r *api.GetServiceRequest) (*api.GetServiceResponse, error) {
 				s, err := n.System.GetService(ctx, r.GetName())
 				return &api.GetServiceResponse{
-					DisplayName: s.DisplayName, StartType: api.StartType(s.StartType), Status: api.ServiceStatus(s.Status),
+					DisplayName: s.DisplayName, StartType: api.StartType(s.StartType), Status: api.ServiceStatus(s.State),
 				}, err
 			}),
 	}

@@ -44,7 +44,7 @@ func volumeMethods(n *node.Node) []server.Method {
 		unary(n, "GetVolumeStats", server.LimitRead,
 			func(ctx context.Context, n *node.Node, r *api.GetVolumeStatsRequest) (*api.GetVolumeStatsResponse, error) {
 				stats, err := n.Volumes.GetVolumeStats(ctx, r.GetVolumeId())
-				return &api.GetVolumeStatsResponse{TotalBytes: stats.TotalBytes, UsedBytes: stats.UsedBytes}, err
+				return &api.GetVolumeStatsResponse{TotalBytes: stats.Total, UsedBytes: stats.Used}, err
 			}),
 		unary(n, "GetDiskNumberFromVolumeID", server.LimitRead,
 			func(ctx context.Context, n *node.Node,

@@ -29,7 +29,8 @@ func TestProtectedDisk(t *testing.T) {
 	if readOnly, err := n.Disks.GetDiskReadOnly(t.Context(), 1); err != nil || !readOnly {
 		t.Errorf("read-only: %t, %v", readOnly, err)
 	}
-	if tree, err := n.Tree(t.Context()); err != nil || !tree.GetDisks()[1].GetReadOnly() || tree.GetDisks()[0].GetReadOnly() {
+	if tree, err := n.Tree(t.Context()); err != nil || !tree.GetDisks()[1].GetReadOnly() ||
+		tree.GetDisks()[0].GetReadOnly() {
 		t.Errorf("the tree has %+v, %v", tree, err)
 	}
 	for what, err := range map[string]error{

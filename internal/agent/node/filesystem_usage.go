@@ -46,8 +46,7 @@ func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
 		return Usage{}, err
 	}
 	defer restore()
-	stats, err := o.volumeStats(id)
-	return Usage{stats.TotalBytes, stats.UsedBytes, stats.TotalBytes - stats.UsedBytes}, err
+	return o.volumeStats(id)
 }
 
 // shareUsage asks the server of a share as shareAnswers does: no longer than answerTime, and once for all who ask

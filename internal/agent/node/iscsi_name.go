@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	reasonTargetName = reason.InvalidTargetName
-	reasonPortal     = reason.InvalidTargetPortal
-
 	maxTargetName = 223  // bytes, RFC 3720 section 3.2.6.1
 	maxAddress    = 253  // bytes of a DNS name
 	defaultPort   = 3260 // registered for iSCSI
@@ -29,11 +26,11 @@ type targetName string
 // parseTargetName reads an iSCSI name in one of its three forms: iqn.2001-04.com.example:disk, eui.02004567A425678D
 // or naa.52004567BA64678D (RFC 3720 section 3.2.6.3, RFC 3980). Characters beyond ASCII are refused, as Windows does.
 func parseTargetName(text string) (targetName, error) {
-	name := lowerASCII(text)
+	name := winpath.LowerASCII(text)
 	problem := ""
 	switch {
 	case name == "":
-		return "", errdefs.InvalidArgument.Errorf(reasonTargetName, "the iSCSI qualified name of the target is empty")
+		return "", errdefs.InvalidArgument.Errorf(reason.InvalidTargetName, "the iSCSI qualified name of the target is empty")
 	case len(name) > maxTargetName:
 		problem = fmt.Sprintf("it is longer than %d bytes", maxTargetName)
 	case strings.ContainsFunc(name, notInTargetName):
@@ -42,20 +39,10 @@ func parseTargetName(text string) (targetName, error) {
 		problem = "it is not like iqn.2001-04.com.example:disk, eui. and 16 hexadecimal digits, or naa. and 16 or 32"
 	}
 	if problem != "" {
-		return "", errdefs.InvalidArgument.Errorf(reasonTargetName, "%s is not the name of an iSCSI target: %s",
+		return "", errdefs.InvalidArgument.Errorf(reason.InvalidTargetName, "%s is not the name of an iSCSI target: %s",
 			winpath.Quote(text), problem)
 	}
 	return targetName(name), nil
-}
-
-// lowerASCII leaves other letters alone: the lower case of some of them is an ASCII letter.
-func lowerASCII(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, text)
 }
 
 func notInTargetName(r rune) bool {
@@ -93,14 +80,15 @@ type portal struct {
 // its rights.
 func parsePortal(p TargetPortal) (portal, error) {
 	if p.Address == "" {
-		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal, "the target portal is missing, or its address is empty")
+		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
+			"the target portal is missing, or its address is empty")
 	}
 	if p.Port > 65535 {
-		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal,
+		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
 			"the target portal's port %d is more than 65535", p.Port)
 	}
 	if !isAddress(p.Address) {
-		return portal{}, errdefs.InvalidArgument.Errorf(reasonPortal,
+		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
 			"the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(p.Address))
 	}
 	port := uint16(p.Port)
@@ -115,16 +103,16 @@ func isAddress(text string) bool {
 		return false
 	}
 	if ip, err := netip.ParseAddr(text); err == nil {
-		return isDomain("z" + lowerASCII(ip.Zone())) // a zone is a number or a short name
+		return isDomain("z" + winpath.LowerASCII(ip.Zone())) // a zone is a number or a short name
 	}
-	text = lowerASCII(text)
+	text = winpath.LowerASCII(text)
 	// A name that ends in digits is a mistyped IPv4 address, and programs differ in how they read it.
 	return isDomain(text) && !isDigits(text[strings.LastIndex(text, ".")+1:])
 }
 
 // key is the same for all spellings of a portal.
 func (p portal) key() string {
-	address := lowerASCII(p.address)
+	address := winpath.LowerASCII(p.address)
 	if ip, err := netip.ParseAddr(address); err == nil {
 		address = ip.String()
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
@@ -41,7 +42,7 @@ func TestParseTargetName(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 		if want == "" {
-			wantError(t, err, errdefs.InvalidArgument, reasonTargetName)
+			wantError(t, err, errdefs.InvalidArgument, reason.InvalidTargetName)
 		}
 	}
 }
@@ -95,7 +96,7 @@ func TestParsePortal(t *testing.T) {
 			t.Errorf("%+v: got %+v, want %+v", test.in, got, test.want)
 		}
 		if test.text == "" {
-			wantError(t, err, errdefs.InvalidArgument, reasonPortal)
+			wantError(t, err, errdefs.InvalidArgument, reason.InvalidTargetPortal)
 		} else if got.String() != test.text {
 			t.Errorf("%+v: shown as %s, want %s", test.in, got, test.text)
 		}

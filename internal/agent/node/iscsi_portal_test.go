@@ -236,7 +236,7 @@ func TestSecretsAreWiped(t *testing.T) {
 	wiped("login", secret)
 	secret = fresh()
 	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", chapWith(secret)),
-		errdefs.InvalidArgument, reasonTargetName)
+		errdefs.InvalidArgument, reason.InvalidTargetName)
 	wiped("refused target", secret)
 	secret = Secret("short")
 	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, chapWith(secret)),

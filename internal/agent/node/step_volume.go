@@ -44,7 +44,7 @@ func (o *op) sizeOf(disk uint32, volume winpath.VolumeID) (size stepSize, err er
 		return size, err
 	}
 	stats, err := o.volumeStats(volume)
-	size.fileSystem = stats.TotalBytes
+	size.fileSystem = stats.Total
 	return size, err
 }
 

@@ -165,7 +165,7 @@ func stillPending(wait context.Context, verb, name string, s kernel.Service) err
 	}
 	return class.WrapErrorf(wait.Err(), reason.ServicePending,
 		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
-		ServiceStatus(s.State), s.CheckPoint)
+		serviceStatus(s.State), s.CheckPoint)
 }
 
 // failService is errdefs.Errorf with the classes and reasons of services.

@@ -22,21 +22,11 @@ import (
 // service name, not its display name; upper and lower case are the same.
 type System struct{ node *Node }
 
-// Service is the configuration and the state of a service.
-type Service struct {
-	DisplayName string
-	StartType   ServiceStartType
-	Status      ServiceStatus
-}
-
-// ServiceStartType is when a service starts; the numbers are those of Windows.
-type ServiceStartType uint32
-
-// ServiceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
-type ServiceStatus uint32
+// serviceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
+type serviceStatus uint32
 
 // String returns the state in words that fit after "is".
-func (s ServiceStatus) String() string {
+func (s serviceStatus) String() string {
 	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
 		"about to pause", "paused"}
 	if int(s) >= len(words) {
@@ -68,18 +58,12 @@ func (s *System) GetBIOSSerialNumber(ctx context.Context) (string, error) {
 }
 
 // GetService returns the configuration and the state of a service. NotFound: there is no service of that name.
-func (s *System) GetService(ctx context.Context, name string) (Service, error) {
+func (s *System) GetService(ctx context.Context, name string) (kernel.Service, error) {
 	if err := checkServiceName(name); err != nil {
-		return Service{}, err
+		return kernel.Service{}, err
 	}
-	return read(ctx, s.node, operation.On("GetService", operation.Service(name)), func(o *op) (Service, error) {
-		found, err := o.queryService(name)
-		if err != nil {
-			return Service{}, err
-		}
-		return Service{DisplayName: found.DisplayName, StartType: ServiceStartType(found.StartType),
-			Status: ServiceStatus(found.State)}, nil
-	})
+	return read(ctx, s.node, operation.On("GetService", operation.Service(name)),
+		func(o *op) (kernel.Service, error) { return o.queryService(name) })
 }
 
 // StartService starts a service and returns when it is running; Windows starts the services that it depends on. A

@@ -176,7 +176,7 @@ func (o *op) treeVolume(id winpath.VolumeID) *api.Volume {
 	unknown(err)
 	if volume.GetFileSystem() != "" {
 		stats, err := o.volumeStats(id)
-		volume.TotalBytes, volume.UsedBytes = stats.TotalBytes, stats.UsedBytes
+		volume.TotalBytes, volume.UsedBytes = stats.Total, stats.Used
 		unknown(err)
 	}
 	if volume.MountPoints, err = o.kernel.VolumePathNames(id.String()); err != nil {

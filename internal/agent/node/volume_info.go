@@ -14,12 +14,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// VolumeStats are the sizes of a volume's file system in bytes; both are 0 for a volume without one.
-type VolumeStats struct {
-	TotalBytes int64
-	UsedBytes  int64
-}
-
 // singleExtent returns the extent of a volume that occupies one partition, as all volumes made by this agent do.
 func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 	all, err := o.volumeExtents(id)
@@ -49,24 +43,24 @@ func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string
 		})
 }
 
-// GetVolumeStats returns the size of a volume's file system and how much of it is used, in bytes.
-func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (VolumeStats, error) {
+// GetVolumeStats returns how full a volume's file system is.
+func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (Usage, error) {
 	return readOf(ctx, v.node, "GetVolumeStats", volumeID, parseVolumeID, operation.Volume, (*op).volumeStats)
 }
 
-func (o *op) volumeStats(id winpath.VolumeID) (VolumeStats, error) {
+func (o *op) volumeStats(id winpath.VolumeID) (Usage, error) {
 	total, free, err := o.kernel.DiskFreeSpace(id.String())
 	switch {
 	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
-		return VolumeStats{}, nil
+		return Usage{}, nil
 	case errdefs.IsMissing(err):
-		return VolumeStats{}, winfs.VolumeNotFoundError(id, err)
+		return Usage{}, winfs.VolumeNotFoundError(id, err)
 	case err != nil:
-		return VolumeStats{}, errdefs.Errorf(err, "reading the sizes of volume %s", id)
+		return Usage{}, errdefs.Errorf(err, "reading the sizes of volume %s", id)
 	case free > total:
-		return VolumeStats{}, errdefs.Internal.Errorf(reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
+		return Usage{}, errdefs.Internal.Errorf(reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
 	}
-	return VolumeStats{TotalBytes: int64(total), UsedBytes: int64(total - free)}, nil
+	return Usage{Total: int64(total), Used: int64(total - free), Available: int64(free)}, nil
 }
 
 // WriteVolumeCache writes the cached data of a volume to its disk.

@@ -143,9 +143,9 @@ func (r *Rule) read(f ruleFile) error {
 		form    func(string) string
 	}{
 		{"services", f.Services, &r.services, plainName, strings.Clone},
-		{"smbServers", f.SMBServers, &r.servers, serverPattern, Lower},
-		{"iscsiPortals", f.ISCSIPortals, &r.portals, portalPattern, Lower},
-		{"iscsiTargets", f.ISCSITargets, &r.targets, targetPattern, Lower},
+		{"smbServers", f.SMBServers, &r.servers, serverPattern, winpath.LowerASCII},
+		{"iscsiPortals", f.ISCSIPortals, &r.portals, portalPattern, winpath.LowerASCII},
+		{"iscsiTargets", f.ISCSITargets, &r.targets, targetPattern, winpath.LowerASCII},
 	} {
 		for i, one := range list.from {
 			if problem := list.problem(string(one)); problem != "" {

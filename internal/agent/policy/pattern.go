@@ -12,16 +12,6 @@ import (
 // everything is the pattern that every text fits.
 const everything = "*"
 
-// Lower maps ASCII letters only: the lower case of some other letters is an ASCII letter, and another name.
-func Lower(text string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, text)
-}
-
 // fitsName compares the names of services, without case.
 func fitsName(pattern, text string) bool {
 	return pattern == everything || winpath.Fold(pattern) == winpath.Fold(text)
@@ -29,7 +19,7 @@ func fitsName(pattern, text string) bool {
 
 // fitsServer compares the names of servers. *.example.com is every name below example.com, at any depth.
 func fitsServer(pattern, text string) bool {
-	text = Lower(text)
+	text = winpath.LowerASCII(text)
 	if domain, below := strings.CutPrefix(pattern, "*"); below && domain != "" {
 		return len(text) > len(domain) && strings.HasSuffix(text, domain) && text[0] != '.'
 	}
@@ -52,9 +42,9 @@ func fitsPortal(pattern, text string) bool {
 // fitsTarget compares the names of targets. With * at its end, a pattern is their beginning.
 func fitsTarget(pattern, text string) bool {
 	if beginning, open := strings.CutSuffix(pattern, "*"); open {
-		return strings.HasPrefix(Lower(text), beginning)
+		return strings.HasPrefix(winpath.LowerASCII(text), beginning)
 	}
-	return pattern == Lower(text)
+	return pattern == winpath.LowerASCII(text)
 }
 
 // The checks of patterns in a file return what is wrong with one, or "". A pattern of a form that never fits anything

@@ -44,3 +44,14 @@ func lower(r rune) rune {
 	}
 	return pair
 }
+
+// LowerASCII maps ASCII letters only, in names of servers and iSCSI targets: the lower case of some other letters is an
+// ASCII letter, and another name.
+func LowerASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, text)
+}
