@@ -11,7 +11,6 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -35,24 +34,18 @@ type Options struct {
 	// SocketDir is where unix sockets are; empty: the program's default. Windows has pipes.
 	SocketDir string
 
-	program      string
-	pipeSecurity string // empty: the default
-	kubelet      string
-	more         []string // working directories
-	privacy      bool
-	erase        bool
-	protected    []string
-	apis         apis.Selection
-	metrics      string
-	histograms   bool
-	callTimeout  time.Duration // 0: each method's own
-	deprecated   [2]struct{ name, dir string }
+	program    string
+	config     agent.Config // what a flag sets alone
+	kubelet    string
+	more       []string // working directories
+	metrics    string
+	deprecated [2]struct{ name, dir string }
 }
 
 // NewOptions returns the options of a program with their defaults.
 func NewOptions(program string) *Options {
 	flags := flag.NewFlagSet(program, flag.ContinueOnError)
-	o := &Options{program: program, Flags: flags}
+	o := &Options{program: program, Flags: flags, config: agent.Config{APIs: &apis.Selection{}}}
 	flags.SetOutput(io.Discard) // the caller prints errors, once
 	flags.Usage = func() {}     // or it would bury every error
 	klog.InitFlags(flags)
@@ -71,33 +64,33 @@ func NewOptions(program string) *Options {
 		o.deprecated[i].name = name
 		flags.StringVar(&o.deprecated[i].dir, name, "", "deprecated: another working `directory`")
 	}
-	flags.BoolVar(&o.privacy, "require-privacy", true, "ask for encryption on SMB global mappings")
-	flags.BoolVar(&o.erase, "erase-on-format", false,
+	flags.BoolVar(&o.config.RequirePrivacy, "require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.BoolVar(&o.config.EraseOnFormat, "erase-on-format", false,
 		"let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; "+
 			"otherwise it refuses")
 	flags.Func("protected-services",
 		"`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the "+
 			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)",
 		func(list string) error {
-			o.protected = append(o.protected, strings.Split(list, ",")...)
-			_, err := node.ProtectedServices(o.protected)
+			o.config.ProtectedServices = append(o.config.ProtectedServices, strings.Split(list, ",")...)
+			_, err := node.ProtectedServices(o.config.ProtectedServices)
 			return err
 		})
 	flags.StringVar(&o.metrics, "metrics-bind-address", "",
 		"`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
-	flags.BoolVar(&o.histograms, "metrics-kernel-histograms", false,
+	flags.BoolVar(&o.config.KernelHistograms, "metrics-kernel-histograms", false,
 		"let /metrics have how long each kernel function takes, in 15 series for each")
-	flags.DurationVar(&o.callTimeout, "call-timeout", 0,
+	flags.DurationVar(&o.config.CallTimeout, "call-timeout", 0,
 		"how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks "+
 			"or file systems")
 	o.Audit.register(flags)
 	flags.StringVar(&o.Policy, "policy", "",
 		"`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl "+
 			"policy test FILE checks it)")
-	flags.StringVar(&o.pipeSecurity, "pipe-security", "",
+	flags.StringVar(&o.config.PipeSecurity, "pipe-security", "",
 		"security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
 	flags.Func("api", "which `versions` of an API group are served, group=off or group=version,version; may be "+
-		"repeated (default: all)", o.apis.Set)
+		"repeated (default: all)", o.config.APIs.Set)
 	return o
 }
 
@@ -123,20 +116,20 @@ func (o *Options) Parse(args []string) error {
 	}
 	o.Audit.File = OnDriveC(o.Audit.File)
 	o.Policy = OnDriveC(o.Policy)
-	if o.apis.Empty() {
+	if o.config.APIs.Empty() {
 		return errors.New("-api: every API is off, nothing is left to serve")
 	}
 	if err := checkMetricsAddress(o.metrics); err != nil {
 		return err
 	}
-	if err := server.CheckCallTimeout(o.callTimeout); err != nil {
+	if err := server.CheckCallTimeout(o.config.CallTimeout); err != nil {
 		return fmt.Errorf("-call-timeout: %w", err)
 	}
 	if err := o.Audit.check(); err != nil {
 		return err
 	}
 	if o.Given("pipe-security") {
-		if err := transport.CheckPipeSecurity(o.pipeSecurity); err != nil {
+		if err := transport.CheckPipeSecurity(o.config.PipeSecurity); err != nil {
 			return fmt.Errorf("-pipe-security: %w", err)
 		}
 	}

@@ -63,20 +63,10 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		return err
 	}
 	defer closeAudit() // after the agent: calls end while it stops
-	a, err := start(told, agent.Config{
-		SocketDir:         o.SocketDir,
-		PipeSecurity:      o.pipeSecurity,
-		WorkingDirs:       o.WorkingDirs(),
-		RequirePrivacy:    o.privacy,
-		EraseOnFormat:     o.erase,
-		ProtectedServices: o.protected,
-		APIs:              &o.apis,
-		Metrics:           l != nil,
-		KernelHistograms:  o.histograms,
-		CallTimeout:       o.callTimeout,
-		Policy:            rules,
-		Audit:             record,
-	})
+	config := o.config
+	config.SocketDir, config.WorkingDirs = o.SocketDir, o.WorkingDirs()
+	config.Metrics, config.Policy, config.Audit = l != nil, rules, record
+	a, err := start(told, config)
 	if err != nil {
 		if told.Err() != nil && ctx.Err() == nil {
 			return nil // told to stop while it started
