@@ -111,7 +111,7 @@ func (s *suggestion) add(e auditEntry) bool {
 func (e auditEntry) client() (suggestedClient, bool) {
 	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
 	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil &&
-		strings.HasPrefix(e.Image, path.Root().String()) {
+		strings.HasPrefix(e.Image, string(path.Drive())+`:\`) {
 		c.Image = path.String()
 	}
 	return c, c.UID != nil || c.SID != "" || c.Image != ""
@@ -195,7 +195,7 @@ func driverDir(path winpath.Path) string {
 		}
 		break
 	}
-	return path.Root().String() + strings.Join(names[:depth], `\`)
+	return string(path.Drive()) + `:\` + strings.Join(names[:depth], `\`)
 }
 
 func addTo(list *[]string, text string) {

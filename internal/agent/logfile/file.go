@@ -70,9 +70,6 @@ func Open(path string, options Options) (*File, error) {
 	return f, nil
 }
 
-// Path returns the file's absolute path.
-func (f *File) Path() string { return f.path }
-
 // Write appends one or several lines in one piece. When it fails, the line is counted as lost, and the next Write opens
 // the file again; a caller that can report the error should.
 func (f *File) Write(line []byte) (int, error) {

@@ -41,12 +41,12 @@ func write(t *testing.T, f *File, lines ...string) {
 // contents returns the contents of the log's files, the old ones by age and then the current one.
 func contents(t *testing.T, f *File) (files []string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Dir(f.Path()))
+	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		content, err := os.ReadFile(filepath.Join(filepath.Dir(f.Path()), entry.Name()))
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(f.path), entry.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +294,7 @@ func TestAFileThatCannotBeRenamedIsWrittenOn(t *testing.T) {
 		}
 		defer func() { _ = f.Close() }()
 		write(t, f, "one")
-		release := holdName(t, f.Path())
+		release := holdName(t, f.path)
 		write(t, f, "two", "three")
 		release()
 		write(t, f, "four")

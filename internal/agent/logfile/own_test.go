@@ -95,14 +95,14 @@ func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 			if _, err := f.Write([]byte("two\n")); err == nil {
 				t.Fatal("a write into a closed file succeeded")
 			}
-			if err := os.Remove(f.Path()); err != nil {
+			if err := os.Remove(f.path); err != nil {
 				t.Fatal(err)
 			}
-			l.plant(t, target, f.Path())
+			l.plant(t, target, f.path)
 			_, err := f.Write([]byte("three\n"))
-			wantError(t, err, f.Path(), l.refused)
+			wantError(t, err, f.path, l.refused)
 			wantUntouched(t, target)
-			if err := os.Remove(f.Path()); err != nil {
+			if err := os.Remove(f.path); err != nil {
 				t.Fatal(err)
 			}
 			write(t, f, "four")

@@ -29,7 +29,7 @@ func TestALinkPlantedBetweenTwoReplacements(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			target, f := makeTarget(t), open(t, Options{MaxBytes: 1})
 			write(t, f, "one", "two")
-			replaceByLink(t, l, target, f.Path())
+			replaceByLink(t, l, target, f.path)
 			write(t, f, "three", "four")
 			if diff := cmp.Diff([]string{"one\n", secret, "three\n", "four\n"}, contents(t, f)); diff != "" {
 				t.Error(diff)
@@ -51,7 +51,7 @@ func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
 			}
 			defer func() { _ = f.Close() }()
 			write(t, f, "one")
-			replaceByLink(t, l, target, f.Path())
+			replaceByLink(t, l, target, f.path)
 			_, err = f.Write([]byte("two\n"))
 			wantError(t, err, l.refused)
 			wantUntouched(t, target)

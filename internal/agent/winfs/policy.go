@@ -102,6 +102,3 @@ func (fs *FS) checkDirs(path winpath.Path) (root winpath.Path, rest []string, er
 	}
 	return root, rest, fs.scope.Path(path)
 }
-
-// checkServer returns the refusal of a file server that a link leads to.
-func (fs *FS) checkServer(name string) error { return fs.scope.Server(name) }

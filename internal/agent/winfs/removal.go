@@ -63,16 +63,6 @@ const (
 // the object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
 func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
 	r := removal{fs: fs}
-	return r.removeTree(loc, path, force, isFile)
-}
-
-// RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
-func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
-	r := removal{fs: fs}
-	return r.removeContents(directory, path)
-}
-
-func (r *removal) removeTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		found, err := r.removeObject(loc, path, isFile)
 		switch {
@@ -82,13 +72,19 @@ func (r *removal) removeTree(loc *Location, path fmt.Stringer, force bool, isFil
 			return true, err
 		}
 		// A directory that a program still fills gets as much time as a file that is still open.
-		if round > 1 && !r.fs.run.WaitShared() {
+		if round > 1 && !fs.run.WaitShared() {
 			return true, beingFilled(path, err)
 		}
 		if err := r.removeContentsAt(loc, path); err != nil {
 			return true, err
 		}
 	}
+}
+
+// RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
+func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
+	r := removal{fs: fs}
+	return r.removeContents(directory, path)
 }
 
 func beingFilled(path fmt.Stringer, err error) error {

@@ -65,7 +65,7 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 	if why := NotFileShare(target.Server, target.Share); why != "" {
 		return refusedLink(loc.Path, name, "it leads to "+key+": "+why)
 	}
-	if err := fs.checkServer(target.Server); err != nil {
+	if err := fs.scope.Server(target.Server); err != nil {
 		return err
 	}
 	// from here on, the server answers, or the removal of its mapping

@@ -115,9 +115,6 @@ func (p Path) Drive() byte {
 	return p.text[0]
 }
 
-// Root returns the root directory of the path's drive.
-func (p Path) Root() Path { return Path{text: p.text[:min(len(`C:\`), len(p.text))]} }
-
 // Components returns the names from the root on, none for the root itself. The caller may change the slice.
 func (p Path) Components() []string {
 	if p.Len() == 0 {

@@ -149,11 +149,8 @@ func (Kernel) ISCSISessionList() (kernel.ISCSISessions, error) {
 
 // DevicesForISCSISession calls GetDevicesForIScsiSessionW.
 func (Kernel) DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error) {
-	id := winapi.ISCSIUniqueID(session)
 	devices, err = grownISCSI("GetDevicesForIScsiSessionW", "", win32.SizeofISCSIDevice,
-		func(n *uint32, buffer *byte) uint32 {
-			return winapi.GetDevicesForIScsiSession(&id, n, buffer)
-		})
+		func(n *uint32, buffer *byte) uint32 { return winapi.GetDevicesForIScsiSession(&session, n, buffer) })
 	return devices, len(devices) / win32.SizeofISCSIDevice, err
 }
 
@@ -190,17 +187,16 @@ func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, er
 			pinned.Pin(p)
 		}
 	}
-	var session, connection winapi.ISCSIUniqueID
+	var session, connection win32.ISCSIUniqueID
 	err = callISCSI(function, login.Target, func() uint32 {
 		return winapi.LoginIScsiTarget(target, false, nil, win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal),
 			0, nil, options, 0, nil,
 			false, &session, &connection)
 	})
-	return win32.ISCSIUniqueID(session), err
+	return session, err
 }
 
 // LogoutISCSITarget calls LogoutIScsiTarget.
 func (Kernel) LogoutISCSITarget(session win32.ISCSIUniqueID) error {
-	id := winapi.ISCSIUniqueID(session)
-	return callISCSI("LogoutIScsiTarget", "", func() uint32 { return winapi.LogoutIScsiTarget(&id) })
+	return callISCSI("LogoutIScsiTarget", "", func() uint32 { return winapi.LogoutIScsiTarget(&session) })
 }

@@ -4,6 +4,8 @@
 
 package winapi
 
+import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+
 // All functions of iscsidsc.dll return the status itself, an ISCSI_STATUS_QUALIFIERS or Win32 code.
 
 // ISCSILoginOptions is ISCSI_LOGIN_OPTIONS. The lengths are in bytes.
@@ -27,12 +29,7 @@ type ISCSILoginOptions struct {
 }
 
 // ISCSIUniqueID is ISCSI_UNIQUE_SESSION_ID and ISCSI_UNIQUE_CONNECTION_ID.
-//
-// https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_unique_session_id
-type ISCSIUniqueID struct {
-	AdapterUnique   uint64
-	AdapterSpecific uint64
-}
+type ISCSIUniqueID = win32.ISCSIUniqueID
 
 // FindISCSI returns an error if this Windows lacks a function of iscsidsc.dll; calling that function would panic.
 func FindISCSI(function string) error { return modiscsidsc.NewProc(function).Find() }
