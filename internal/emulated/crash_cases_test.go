@@ -365,7 +365,7 @@ func storageCases() []crashCase {
 		},
 		{
 			"log out of a target", func(t *testing.T, n *Node) { discovered(t, n); logIn(t, n, openLogin()) },
-			func(n *Node) error { return n.LogoutISCSITarget(n.state.ISCSI.Sessions[0].id()) },
+			func(n *Node) error { return n.LogoutISCSITarget(n.state.ISCSI.Sessions[0].UniqueID()) },
 			func(t *testing.T, n *Node) string { return oldOrNew(!sessionAndDisk(t, n)) },
 		},
 		{

@@ -144,7 +144,7 @@ func checkTidy(t *testing.T, n *Node) {
 	for _, home := range homes {
 		image := strings.TrimSuffix(filepath.Base(home), bundle.Suffix)
 		_, detached := os.Lstat(filepath.Join(home, bundle.InfoFile))
-		if n.state.disk(image) == nil && !n.state.ISCSI.hasLUN(image) && detached != nil {
+		if n.state.disk(image) == nil && !n.state.ISCSI.HasLUN(image) && detached != nil {
 			t.Errorf("left over: %s", home)
 		}
 		for _, pattern := range []string{"*" + bundle.NewSuffix, bundle.VolumesDir + "/" + hostfiles.DroppedPrefix + "*"} {

@@ -167,7 +167,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
 			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
 		}
-		if !n.state.ISCSI.hasLUN(d.record.Image) {
+		if !n.state.ISCSI.HasLUN(d.record.Image) {
 			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {
 				return err
 			}
@@ -229,18 +229,6 @@ func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.Size)})
 	}
 	return disks, err
-}
-
-// hasLUN reports whether an image is that of a logical unit.
-func (s iscsiState) hasLUN(image string) bool {
-	for _, p := range s.Storage {
-		for _, t := range p.Targets {
-			if slices.ContainsFunc(t.LUNs, func(l ISCSILUNSpec) bool { return l.Image == image }) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // bundle returns the record of the disk that is a bundle, nil if the node has not got it attached.

@@ -12,18 +12,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
 // ISCSISessionList implements kernel.ISCSI. Each session has one connection, or none.
-func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
+func (c *initiator) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
-	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsiState) error {
+	err = c.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
 		var sessions []win32.ISCSISession
 		for _, one := range s.Sessions {
-			sessions = append(sessions, one.listed(s.outage(one.Known.Portal) == nil))
+			sessions = append(sessions, one.Listed(s.Outage(one.Known.Portal) == nil))
 		}
 		for _, l := range s.Lost {
-			sessions = append(sessions, iscsiSession{Known: l.iscsiKnown, ID: l.ID}.listed(false))
+			sessions = append(sessions, iscsi.Session{Known: l.Known, ID: l.ID}.Listed(false))
 		}
 		list = kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
 		return nil
@@ -31,34 +32,20 @@ func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	return list, err
 }
 
-func (s iscsiSession) listed(connected bool) win32.ISCSISession {
-	session := win32.ISCSISession{
-		ID: s.id(), InitiatorName: iscsiInitiator, TargetNodeName: s.Known.Target, TargetName: s.Known.Target,
-		ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(s.ID)}, TSID: [2]byte{0, byte(s.ID)},
-	}
-	if connected {
-		session.Connections = []win32.ISCSIConnection{{
-			ID: s.id(), InitiatorAddress: "192.0.2.1", TargetAddress: s.Known.Portal.Address,
-			InitiatorSocket: 49152 + uint16(s.ID%16384), TargetSocket: s.Known.Portal.Port, CID: [2]byte{1},
-		}}
-	}
-	return session
-}
-
 // DevicesForISCSISession implements kernel.ISCSI. A lost session has none.
-func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
-	err = n.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsiState) error {
-		if n.lost(id) >= 0 {
+func (c *initiator) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
+	err = c.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsi.State) error {
+		if c.lost(id) >= 0 {
 			return nil
 		}
-		session := s.session(id)
+		session := s.Session(id)
 		if session == nil {
 			return win32.ISDSC_INVALID_SESSION_ID
 		}
-		arrived := n.iscsiArrived(session.ID)
-		for _, d := range n.sessionDisks(*session) {
+		arrived := c.iscsiArrived(session.ID)
+		for _, d := range c.sessionDisks(*session) {
 			device := win32.ISCSIDevice{
-				InitiatorName: iscsiAdapter, TargetName: session.Known.Target,
+				InitiatorName: iscsi.AdapterName, TargetName: session.Known.Target,
 				Address: win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus,
 					TargetID: d.record.Target, LUN: d.record.LUN},
 				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
@@ -80,107 +67,74 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 }
 
 // iscsiArrived reports whether the devices of a session have their numbers by now, and counts the query.
-func (n *Node) iscsiArrived(session uint64) bool {
-	if n.arriving[session] == 0 {
+func (c *initiator) iscsiArrived(session uint64) bool {
+	if c.arriving[session] == 0 {
 		return true
 	}
-	n.arriving[session]--
+	c.arriving[session]--
 	return false
 }
 
 // sessionDisks returns the attached disks of a session.
-func (n *Node) sessionDisks(s iscsiSession) []*disk {
-	return slices.DeleteFunc(n.diskList(), func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
+func (c *initiator) sessionDisks(s iscsi.Session) []*disk {
+	return slices.DeleteFunc(c.node.diskList(), func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
 
 // LoginISCSITarget implements kernel.ISCSI.
-func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
-	return n.logIn(login, false)
+func (c *initiator) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
+	return c.logIn(login, false)
 }
 
 // LogInISCSITargetForGood logs in as an administrator may do: the session comes back after each reboot.
-func (n *Node) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
-	_, err := n.logIn(login, true)
+func (c *initiator) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
+	_, err := c.logIn(login, true)
 	return err
 }
 
-func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
-	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsiState) error {
-		if !slices.ContainsFunc(s.Known, func(k iscsiKnown) bool { return k.of(login.Target) }) {
+func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
+	err = c.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsi.State) error {
+		if !slices.ContainsFunc(s.Known, func(k iscsi.Known) bool { return k.Of(login.Target) }) {
 			return win32.ISDSC_TARGET_NOT_FOUND
 		}
-		if slices.ContainsFunc(s.Lost, func(l iscsiLost) bool { return l.of(login.Target) }) {
+		if slices.ContainsFunc(s.Lost, func(l iscsi.Lost) bool { return l.Of(login.Target) }) {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
-		portal, err := s.parsePortal(login.Portal)
+		portal, err := s.ParsePortal(login.Portal)
 		if err != nil {
 			return err
 		}
-		target := portal.target(login.Target)
+		target := portal.Target(login.Target)
 		switch {
 		case target == nil:
 			return win32.ISDSC_TARGET_NOT_FOUND
-		case n.sessionWith(target.Name) != nil:
+		case c.sessionWith(target.Name) != nil:
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
-		if err := s.authenticate(target, login); err != nil {
+		if err := s.Authenticate(target, login); err != nil {
 			return err
 		}
-		session, err := n.openSession(target, portal.At, persistent)
-		id = session.id()
+		session, err := c.openSession(target, portal.At, persistent)
+		id = session.UniqueID()
 		return err
 	})
 	return id, err
 }
 
-// authenticate is the login phase between the initiator and the target. A target without authentication also accepts an
-// initiator that offers CHAP.
-func (s iscsiState) authenticate(t *ISCSITargetSpec, login kernel.ISCSILogin) error {
-	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
-	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), iscsiInitiator, []byte(nil)
-	if given(win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE) {
-		method = login.AuthType
-	}
-	if given(win32.ISCSI_LOGIN_OPTIONS_USERNAME) {
-		user = login.Username
-	}
-	if given(win32.ISCSI_LOGIN_OPTIONS_PASSWORD) {
-		secret = login.Password
-	}
-	switch {
-	case method > win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE:
-		return win32.ISDSC_INVALID_LOGON_AUTH_TYPE
-	case method != win32.ISCSI_NO_AUTH_TYPE && (len(secret) < minCHAPSecret || len(secret) > maxCHAPSecret):
-		return win32.ISDSC_INVALID_TARGET_CHAP_SECRET
-	case t.Secret == "":
-		return nil
-	case method == win32.ISCSI_NO_AUTH_TYPE || user != t.Username || string(secret) != t.Secret:
-		return win32.ISDSC_AUTHENTICATION_FAILURE
-	case method == win32.ISCSI_CHAP_AUTH_TYPE:
-		return nil
-	case s.Mutual == nil:
-		return win32.ISDSC_NO_AUTH_INFO_AVAILABLE
-	case t.MutualSecret == "" || !s.Mutual.is([]byte(t.MutualSecret)):
-		return win32.ISDSC_AUTHENTICATION_FAILURE
-	}
-	return nil
-}
-
 // LogoutISCSITarget implements kernel.ISCSI. Volumes that are open or mounted at a directory keep the session; volumes
 // with only a drive letter do not. Whether Windows considers mount points here is not confirmed.
-func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
-	return n.withISCSI("LogoutIScsiTarget", "", func(s iscsiState) error {
-		if i := n.lost(id); i >= 0 {
-			return n.update(func(s *state) { s.ISCSI.Lost = slices.Delete(s.ISCSI.Lost, i, i+1) })
+func (c *initiator) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
+	return c.withISCSI("LogoutIScsiTarget", "", func(s iscsi.State) error {
+		if i := c.lost(id); i >= 0 {
+			return c.node.update(func(s *state) { s.ISCSI.Lost = slices.Delete(s.ISCSI.Lost, i, i+1) })
 		}
-		session := s.session(id)
+		session := s.Session(id)
 		switch {
 		case session == nil:
 			return win32.ISDSC_INVALID_SESSION_ID
-		case slices.ContainsFunc(n.sessionDisks(*session), n.inUse):
+		case slices.ContainsFunc(c.sessionDisks(*session), c.node.inUse):
 			return win32.ISDSC_DEVICE_BUSY_ON_SESSION
 		}
-		return n.closeSession(*session)
+		return c.closeSession(*session)
 	})
 }
 
@@ -192,22 +146,22 @@ func (n *Node) inUse(d *disk) bool {
 	})
 }
 
-// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
+// reboot ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
 // Disks may come back with other numbers.
-func (n *Node) rebootISCSI() error {
-	for _, session := range n.state.ISCSI.Sessions {
-		if err := n.closeSession(session); err != nil {
+func (c *initiator) reboot() error {
+	for _, session := range c.node.state.ISCSI.Sessions {
+		if err := c.closeSession(session); err != nil {
 			return err
 		}
 	}
-	if len(n.state.ISCSI.Lost) > 0 { // only persistent sessions survive
-		if err := n.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
+	if len(c.node.state.ISCSI.Lost) > 0 { // only persistent sessions survive
+		if err := c.node.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
 			return err
 		}
 	}
-	err := n.whileServiceRuns(func(s iscsiState) error {
+	err := c.whileServiceRuns(func(s iscsi.State) error {
 		for _, k := range s.Persistent {
-			if err := n.reopenSession(iscsiLost{iscsiKnown: k}); err != nil {
+			if err := c.reopenSession(iscsi.Lost{Known: k}); err != nil {
 				return err
 			}
 		}

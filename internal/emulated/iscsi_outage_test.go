@@ -9,13 +9,14 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
 const portalAddress = "192.0.2.10"
 
 func portalConnected(t *testing.T, n *Node, connected bool) {
 	t.Helper()
-	must(t, n.SetISCSIPortal(portalAddress, DefaultISCSIPort, connected))
+	must(t, n.SetISCSIPortal(portalAddress, iscsi.DefaultPort, connected))
 }
 
 func TestPortalCutOff(t *testing.T) {
@@ -29,7 +30,7 @@ func TestPortalCutOff(t *testing.T) {
 	portalConnected(t, n, true)
 	portalConnected(t, n, true)
 	logIn(t, n, openLogin())
-	if err := n.SetISCSIPortal("192.0.2.11", DefaultISCSIPort, false); !errors.Is(err, ErrNoSuchISCSI) {
+	if err := n.SetISCSIPortal("192.0.2.11", iscsi.DefaultPort, false); !errors.Is(err, ErrNoSuchISCSI) {
 		t.Errorf("an unknown portal: got %v", err)
 	}
 }

@@ -11,35 +11,33 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
-// iscsiPort is the number of the adapter that the disks of all sessions are on; each session is another target of it.
-const iscsiPort = 2
-
 // openSession makes a session, which appears in node.json together with its disks.
-func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent bool) (iscsiSession, error) {
-	session := iscsiSession{Known: iscsiKnown{t.Name, portal}, ID: n.state.ISCSI.LastID + 1}
-	all := slices.Clone(n.state.Disks)
-	address := freeTarget(all)
+func (c *initiator) openSession(t *iscsi.Target, portal iscsi.Endpoint, persistent bool) (iscsi.Session, error) {
+	session := iscsi.Session{Known: iscsi.Known{Target: t.Name, Portal: portal}, ID: c.node.state.ISCSI.LastID + 1}
+	all := slices.Clone(c.node.state.Disks)
+	address := iscsi.FreeTarget(all)
 	for _, lun := range t.LUNs {
-		record, err := lun.disk(address).Record(all, n.state.Switches.OfflineDisksReadOnly)
+		record, err := lun.Disk(address).Record(all, c.node.state.Switches.OfflineDisksReadOnly)
 		if err != nil {
-			return iscsiSession{}, err
+			return iscsi.Session{}, err
 		}
 		record.Image = lun.Image
-		if was := n.state.ISCSI.remembered(address, lun.LUN); was != nil {
+		if was := c.node.state.ISCSI.Remembered(address, lun.LUN); was != nil {
 			record.Offline, record.ReadOnly = was.Offline, was.ReadOnly
 		}
-		if _, err := os.Lstat(record.Home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
-			if _, err := bundle.Make(n.host, record.Home(n.dir), record, false); err != nil {
-				return iscsiSession{}, err
+		if _, err := os.Lstat(record.Home(c.node.dir)); errors.Is(err, os.ErrNotExist) { // its first session
+			if _, err := bundle.Make(c.node.host, record.Home(c.node.dir), record, false); err != nil {
+				return iscsi.Session{}, err
 			}
 		}
 		all = append(all, record)
 		session.Images = append(session.Images, lun.Image)
 	}
-	err := n.addDisks(all[len(n.state.Disks):], func(s *state) {
+	err := c.node.addDisks(all[len(c.node.state.Disks):], func(s *state) {
 		s.ISCSI.LastID = session.ID
 		s.ISCSI.Sessions = append(s.ISCSI.Sessions, session)
 		if persistent {
@@ -47,37 +45,32 @@ func (n *Node) openSession(t *ISCSITargetSpec, portal portalName, persistent boo
 		}
 	})
 	if err != nil {
-		return iscsiSession{}, err
+		return iscsi.Session{}, err
 	}
-	n.arriving[session.ID] = t.PendingQueries
+	if c.arriving == nil {
+		c.arriving = map[uint64]int{}
+	}
+	c.arriving[session.ID] = t.PendingQueries
 	return session, nil
 }
 
-// freeTarget returns the lowest free target number of the adapter.
-func freeTarget(disks []bundle.Record) (target uint8) {
-	for target < 255 && slices.ContainsFunc(disks,
-		func(d bundle.Record) bool { return d.Adapter == iscsiPort && d.Target == target }) {
-		target++
-	}
-	return target
-}
-
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
-func (n *Node) closeSession(session iscsiSession) error {
-	return n.endSession(session, func(*state) {})
+func (c *initiator) closeSession(session iscsi.Session) error {
+	return c.endSession(session, func(*state) {})
 }
 
 // endSession is closeSession with one more change of the state. The places of its disks keep their attributes.
-func (n *Node) endSession(session iscsiSession, change func(*state)) error {
-	disks := n.sessionDisks(session)
-	return n.pull(disks, func(s *state) {
+func (c *initiator) endSession(session iscsi.Session, change func(*state)) error {
+	disks := c.sessionDisks(session)
+	return c.node.pull(disks, func(s *state) {
 		change(s)
 		for _, d := range disks {
 			at := d.record.Spec
-			s.ISCSI.Places = slices.DeleteFunc(s.ISCSI.Places, func(p iscsiPlace) bool { return p.is(at.Target, at.LUN) })
-			s.ISCSI.Places = append(s.ISCSI.Places, iscsiPlace{at.Target, at.LUN, at.Offline, at.ReadOnly})
+			s.ISCSI.Places = slices.DeleteFunc(s.ISCSI.Places, func(p iscsi.Place) bool { return p.Is(at.Target, at.LUN) })
+			s.ISCSI.Places = append(s.ISCSI.Places,
+				iscsi.Place{Target: at.Target, LUN: at.LUN, Offline: at.Offline, ReadOnly: at.ReadOnly})
 		}
-		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsiSession) bool { return o.ID == session.ID })
+		s.ISCSI.Sessions = slices.DeleteFunc(s.ISCSI.Sessions, func(o iscsi.Session) bool { return o.ID == session.ID })
 	})
 }
 
@@ -91,95 +84,84 @@ var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 const holdTime = 60 * time.Second
 
 // lost returns the index of a lost session, which the initiator goes on listing; -1 if there is none.
-func (n *Node) lost(id win32.ISCSIUniqueID) int {
-	return slices.IndexFunc(n.state.ISCSI.Lost, func(l iscsiLost) bool { return iscsiSession{ID: l.ID}.id() == id })
-}
-
-// iscsiOutage is the outage of a portal that is cut off.
-type iscsiOutage struct {
-	Portal portalName `json:"portal"`
-	Since  time.Time  `json:"since"` // by the node's clock
-}
-
-// outage returns the outage of a portal, nil if the portal is connected.
-func (s iscsiState) outage(name portalName) *iscsiOutage {
-	return setting.Find(s.Outages, func(o *iscsiOutage) bool { return o.Portal.same(name) })
+func (c *initiator) lost(id win32.ISCSIUniqueID) int {
+	return slices.IndexFunc(c.node.state.ISCSI.Lost, func(l iscsi.Lost) bool { return iscsi.Session{ID: l.ID}.UniqueID() == id })
 }
 
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
 // restores the lost and the persistent sessions. It is idempotent. ErrNoSuchISCSI: there is no such portal.
-func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
-	name := portalName{address, port}
-	return n.control(func() error {
-		before := n.state.ISCSI
-		if before.portal(name) == nil {
+func (c *initiator) SetISCSIPortal(address string, port uint16, connected bool) error {
+	name := iscsi.Endpoint{Address: address, Port: port}
+	return c.node.control(func() error {
+		before := c.node.state.ISCSI
+		if before.Portal(name) == nil {
 			return fmt.Errorf("portal %s port %d: %w", address, port, ErrNoSuchISCSI)
 		}
-		if (before.outage(name) == nil) == connected {
+		if (before.Outage(name) == nil) == connected {
 			return nil
 		}
-		if err := n.expireSessions(); err != nil { // sessions that were cut off for too long are lost, connected again or not
+		if err := c.expireSessions(); err != nil { // sessions that were cut off for too long are lost, connected again or not
 			return err
 		}
-		err := n.update(func(s *state) {
-			s.ISCSI.Outages = slices.DeleteFunc(s.ISCSI.Outages, func(o iscsiOutage) bool { return o.Portal.same(name) })
+		err := c.node.update(func(s *state) {
+			s.ISCSI.Outages = slices.DeleteFunc(s.ISCSI.Outages, func(o iscsi.Outage) bool { return o.Portal.Same(name) })
 			if !connected {
-				s.ISCSI.Outages = append(s.ISCSI.Outages, iscsiOutage{name, s.Clock.now().Round(0)})
+				s.ISCSI.Outages = append(s.ISCSI.Outages, iscsi.Outage{Portal: name, Since: s.Clock.now().Round(0)})
 			}
 		})
 		if err != nil || !connected {
 			return err
 		}
-		return n.reconnectSessions(name)
+		return c.reconnectSessions(name)
 	})
 }
 
 // reconnectSessions makes the lost and persistent sessions with a portal again.
-func (n *Node) reconnectSessions(name portalName) error {
-	wanted := slices.Clone(n.state.ISCSI.Lost)
-	for _, k := range n.state.ISCSI.Persistent {
-		wanted = append(wanted, iscsiLost{iscsiKnown: k})
+func (c *initiator) reconnectSessions(name iscsi.Endpoint) error {
+	wanted := slices.Clone(c.node.state.ISCSI.Lost)
+	for _, k := range c.node.state.ISCSI.Persistent {
+		wanted = append(wanted, iscsi.Lost{Known: k})
 	}
 	for _, l := range wanted {
-		if l.Portal.same(name) {
-			if err := n.reopenSession(l); err != nil {
+		if l.Portal.Same(name) {
+			if err := c.reopenSession(l); err != nil {
 				return err
 			}
 		}
 	}
-	return n.update(func(s *state) {
-		s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, func(l iscsiLost) bool { return l.Portal.same(name) })
+	return c.node.update(func(s *state) {
+		s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, func(l iscsi.Lost) bool { return l.Portal.Same(name) })
 	})
 }
 
 // reopenSession makes a session again, unless its portal is cut off, its target is gone or it is there already.
-func (n *Node) reopenSession(l iscsiLost) error {
-	portal := n.state.ISCSI.reachable(l.Portal)
-	if portal == nil || portal.target(l.Target) == nil || n.sessionWith(l.Target) != nil {
+func (c *initiator) reopenSession(l iscsi.Lost) error {
+	portal := c.node.state.ISCSI.Reachable(l.Portal)
+	if portal == nil || portal.Target(l.Target) == nil || c.sessionWith(l.Target) != nil {
 		return nil
 	}
-	_, err := n.openSession(portal.target(l.Target), l.Portal, false)
+	_, err := c.openSession(portal.Target(l.Target), l.Portal, false)
 	return err
 }
 
-func (n *Node) sessionWith(target string) *iscsiSession {
-	return setting.Find(n.state.ISCSI.Sessions, func(o *iscsiSession) bool { return o.Known.of(target) })
+func (c *initiator) sessionWith(target string) *iscsi.Session {
+	return setting.Find(c.node.state.ISCSI.Sessions, func(o *iscsi.Session) bool { return o.Known.Of(target) })
 }
 
 // expireSessions removes the sessions, with their disks, whose portal has been cut off for too long.
-func (n *Node) expireSessions() error {
-	before := n.state
+func (c *initiator) expireSessions() error {
+	before := c.node.state
 	if len(before.ISCSI.Outages) == 0 {
 		return nil
 	}
 	now := before.Clock.now()
 	for _, session := range before.ISCSI.Sessions {
-		outage := before.ISCSI.outage(session.Known.Portal)
+		outage := before.ISCSI.Outage(session.Known.Portal)
 		if outage == nil || now.Before(outage.Since.Add(holdTime)) {
 			continue
 		}
-		lost := iscsiLost{iscsiKnown: session.Known, ID: session.ID}
-		if err := n.endSession(session, func(s *state) { s.ISCSI.Lost = append(s.ISCSI.Lost, lost) }); err != nil {
+		lost := iscsi.Lost{Known: session.Known, ID: session.ID}
+		if err := c.endSession(session, func(s *state) { s.ISCSI.Lost = append(s.ISCSI.Lost, lost) }); err != nil {
 			return err
 		}
 	}
@@ -187,29 +169,26 @@ func (n *Node) expireSessions() error {
 }
 
 // passTime applies what is due by the node's clock before a caller looks for disks.
-func (n *Node) passTime() error {
-	if len(n.state.ISCSI.Outages) == 0 {
+func (c *initiator) passTime() error {
+	if len(c.node.state.ISCSI.Outages) == 0 {
 		return nil
 	}
-	defer n.retireGone()
-	return n.expireSessions()
+	defer c.node.retireGone()
+	return c.expireSessions()
 }
 
 // DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. It is not restored.
 // ErrNoSuchISCSI: there is no such session.
-func (n *Node) DropISCSISession(target string) error {
-	return n.control(func() error {
-		lost := func(l iscsiLost) bool { return l.of(target) }
-		if slices.ContainsFunc(n.state.ISCSI.Lost, lost) {
-			return n.update(func(s *state) { s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, lost) })
+func (c *initiator) DropISCSISession(target string) error {
+	return c.node.control(func() error {
+		lost := func(l iscsi.Lost) bool { return l.Of(target) }
+		if slices.ContainsFunc(c.node.state.ISCSI.Lost, lost) {
+			return c.node.update(func(s *state) { s.ISCSI.Lost = slices.DeleteFunc(s.ISCSI.Lost, lost) })
 		}
-		session := n.sessionWith(target)
+		session := c.sessionWith(target)
 		if session == nil {
 			return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)
 		}
-		return n.closeSession(*session)
+		return c.closeSession(*session)
 	})
 }
-
-// DefaultISCSIPort is the port of a portal without one (RFC 7143).
-const DefaultISCSIPort = 3260

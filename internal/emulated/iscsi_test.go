@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
 const (
@@ -123,7 +124,7 @@ func TestISCSICodes(t *testing.T) {
 	wantCode(t, "logout again", n.LogoutISCSITarget(id), win32.ISDSC_INVALID_SESSION_ID)
 	_, _, err = n.DevicesForISCSISession(id)
 	wantCode(t, "devices of no session", err, win32.ISDSC_INVALID_SESSION_ID)
-	wantCode(t, "forget no login", n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, thePortal()),
+	wantCode(t, "forget no login", n.RemoveISCSIPersistentTarget(iscsi.AdapterName, anyPort, iqnOpen, thePortal()),
 		win32.ISDSC_NOT_FOUND)
 }
 
@@ -142,7 +143,7 @@ func TestISCSILoginsOfAllPortals(t *testing.T) {
 	n := newNode(t, nil)
 	discovered(t, n)
 	must(t, n.LogInISCSITargetForGood(openLogin()))
-	must(t, n.RemoveISCSIPersistentTarget(iscsiAdapter, anyPort, iqnOpen, portalAt("", 0)))
+	must(t, n.RemoveISCSIPersistentTarget(iscsi.AdapterName, anyPort, iqnOpen, portalAt("", 0)))
 	if _, count, err := n.ISCSIPersistentLogins(); count != 0 || err != nil {
 		t.Errorf("%d logins are left, %v", count, err)
 	}

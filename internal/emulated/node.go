@@ -26,11 +26,11 @@ type Node struct {
 	disks    map[uint32]*disk    // nil: the node is closed, or half restored
 	contents map[string]*content // by the directory of the files
 	boot     int                 // counts reboots; device handles of earlier boots are invalid
-	arriving map[uint64]int      // queries until the disks of an iSCSI session have their numbers
 	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
 
 	serviceControl
 	smbClient
+	initiator
 
 	privileges map[string]bool // enabled by the agent's process
 
@@ -186,7 +186,7 @@ func (n *Node) Reboot() error {
 		if err := n.serviceControl.boot(); err != nil {
 			return err
 		}
-		if err := n.rebootISCSI(); err != nil {
+		if err := n.initiator.reboot(); err != nil {
 			return err
 		}
 		return n.repairMounts()

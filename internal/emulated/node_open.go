@@ -54,10 +54,10 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: h, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[string]*content{}, arriving: map[uint64]int{},
+		disks: map[uint32]*disk{}, contents: map[string]*content{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
-	n.serviceControl.node, n.smbClient.node = n, n
+	n.serviceControl.node, n.smbClient.node, n.initiator.node = n, n, n
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
@@ -169,7 +169,7 @@ func (n *Node) tidy() error {
 // isLeftover reports whether a disk's directory in the state directory is of no use: its attach ended early.
 func (n *Node) isLeftover(home string) bool {
 	image, ok := strings.CutSuffix(filepath.Base(home), bundle.Suffix)
-	if !ok || n.state.disk(image) != nil || n.state.ISCSI.hasLUN(image) {
+	if !ok || n.state.disk(image) != nil || n.state.ISCSI.HasLUN(image) {
 		return strings.HasSuffix(home, bundle.NewSuffix)
 	}
 	_, err := os.Lstat(filepath.Join(home, bundle.InfoFile)) // which it has if it was detached

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -36,7 +37,7 @@ type state struct {
 	Mounts       []mountState    `json:"mounts"`
 	Services     services.List   `json:"services"`
 	SMB          smb.State       `json:"smb"`
-	ISCSI        iscsiState      `json:"iscsi"`
+	ISCSI        iscsi.State     `json:"iscsi"`
 	Clock        clockState      `json:"clock,omitzero"`
 	Changes      []bundle.Change `json:"changes,omitempty"` // of disks, that are due
 
@@ -129,7 +130,7 @@ func (s *state) check() error {
 		}
 		numbers[d.Number], images[d.Image] = true, true
 	}
-	if err := errors.Join(s.Services.Check(), s.SMB.Check(), s.ISCSI.check()); err != nil {
+	if err := errors.Join(s.Services.Check(), s.SMB.Check(), s.ISCSI.Check()); err != nil {
 		return err
 	}
 	for _, l := range s.Letters {

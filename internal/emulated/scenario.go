@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -21,18 +22,18 @@ import (
 //
 // Scenario files, node.json and the control share its types, so that each field is described once.
 type Scenario struct {
-	SystemSerial string            `yaml:"smbiosSerial"` // of the SMBIOS system information
-	Switches     Switches          `yaml:"switches"`
-	SystemDisk   bundle.Spec       `yaml:"systemDisk"`  // disk 0; always online and writable
-	Disks        []bundle.Spec     `yaml:"disks"`       // disks 1, 2 and so on
-	Adapters     []AdapterSpec     `yaml:"adapters"`    // adapters without a disk
-	PageFiles    []string          `yaml:"pageFiles"`   // Windows paths; the files themselves are not made
-	DumpFile     string            `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
-	Directories  []string          `yaml:"directories"` // Windows paths on drive C, which exist from the start
-	Services     []ServiceSpec     `yaml:"services"`
-	SMBUsers     []smb.User        `yaml:"smbUsers"`
-	SMBServers   []smb.Server      `yaml:"smbServers"`
-	ISCSI        []ISCSIPortalSpec `yaml:"iscsiPortals"`
+	SystemSerial string         `yaml:"smbiosSerial"` // of the SMBIOS system information
+	Switches     Switches       `yaml:"switches"`
+	SystemDisk   bundle.Spec    `yaml:"systemDisk"`  // disk 0; always online and writable
+	Disks        []bundle.Spec  `yaml:"disks"`       // disks 1, 2 and so on
+	Adapters     []AdapterSpec  `yaml:"adapters"`    // adapters without a disk
+	PageFiles    []string       `yaml:"pageFiles"`   // Windows paths; the files themselves are not made
+	DumpFile     string         `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
+	Directories  []string       `yaml:"directories"` // Windows paths on drive C, which exist from the start
+	Services     []ServiceSpec  `yaml:"services"`
+	SMBUsers     []smb.User     `yaml:"smbUsers"`
+	SMBServers   []smb.Server   `yaml:"smbServers"`
+	ISCSI        []iscsi.Portal `yaml:"iscsiPortals"`
 }
 
 // Check refuses a scenario of which no node can be made.
@@ -76,7 +77,7 @@ func (s *Scenario) Check() error {
 			}
 		}
 	}
-	return checkPortals(s.ISCSI)
+	return iscsi.CheckPortals(s.ISCSI)
 }
 
 // disks returns the records of the disks, the system disk first.
@@ -128,7 +129,7 @@ func create(h *hostfiles.Host, dir string, s Scenario) (state, error) {
 	}
 	made := state{
 		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services.New(s.Services),
-		SMB: smb.NewState(s.SMBServers, s.SMBUsers), ISCSI: newISCSIState(s.ISCSI),
+		SMB: smb.NewState(s.SMBServers, s.SMBUsers), ISCSI: iscsi.NewState(s.ISCSI),
 		Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
 	}
 	var err error

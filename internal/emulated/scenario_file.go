@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
 // LoadScenario reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
@@ -80,7 +81,7 @@ func (s *Scenario) setDefaults(file *strictyaml.Document) {
 	}
 	for i := range s.ISCSI {
 		if !file.Has("iscsiPortals", i, "port") {
-			s.ISCSI[i].At.Port = DefaultISCSIPort
+			s.ISCSI[i].At.Port = iscsi.DefaultPort
 		}
 	}
 }

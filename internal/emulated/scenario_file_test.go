@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -162,17 +163,17 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		SMBServers: []smb.Server{{Name: "fs", Shares: []smb.Share{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
 			SizeBytes: 8 << 20, QuotaBytes: 4 << 20},
 			{Name: "two"}}, NoEncryption: true}},
-		ISCSI: []ISCSIPortalSpec{
-			{At: portalName{"192.0.2.1", 3261}, Advertises: "10.0.0.1", Targets: []ISCSITargetSpec{{
+		ISCSI: []iscsi.Portal{
+			{At: iscsi.Endpoint{Address: "192.0.2.1", Port: 3261}, Advertises: "10.0.0.1", Targets: []iscsi.Target{{
 				Name: "iqn.2026-01.t:1", Username: "user", Secret: "secret-secret",
 				MutualSecret: "mutual-secret", PendingQueries: 1,
-				LUNs: []ISCSILUNSpec{{
+				LUNs: []iscsi.LUN{{
 					LUN: 3, SizeBytes: 4 << 20, SerialNumber: "l",
 					Identifiers: []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeEUI64,
 						Identifier: []byte{0}}},
 				}},
 			}}},
-			{At: portalName{"192.0.2.2", 3260}},
+			{At: iscsi.Endpoint{Address: "192.0.2.2", Port: 3260}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -416,7 +417,7 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	for title, goType := range map[string]string{
 		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
 		"adapters[]": "AdapterSpec", "services[]": "services.FileSpec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
-		"iscsiPortals[]": "ISCSIPortalSpec", "iscsiPortals[].targets[]": "ISCSITargetSpec", "iscsiPortals[].targets[].luns[]": "ISCSILUNSpec",
+		"iscsiPortals[]": "iscsi.Portal", "iscsiPortals[].targets[]": "iscsi.Target", "iscsiPortals[].targets[].luns[]": "iscsi.LUN",
 	} {
 		if !strings.Contains(goType, ".") {
 			goType = "emulated." + goType

@@ -9,17 +9,18 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // Network returns the file servers, the portals of storage systems, and which of those are cut off.
-func (n *Node) Network() (servers []smb.Server, portals []ISCSIPortalSpec, isCut []bool) {
+func (n *Node) Network() (servers []smb.Server, portals []iscsi.Portal, isCut []bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.state.ISCSI.Storage {
-		isCut = append(isCut, n.state.ISCSI.outage(p.At) != nil)
+		isCut = append(isCut, n.state.ISCSI.Outage(p.At) != nil)
 	}
 	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -182,7 +183,7 @@ func networkMethods(n *emulated.Node) []server.Method {
 			return n.DropSMBSessions(r.GetServer())
 		}),
 		change[api.SetISCSIPortalStateResponse]("SetISCSIPortalState", func(r *api.SetISCSIPortalStateRequest) error {
-			port := cmp.Or(r.GetPort(), emulated.DefaultISCSIPort)
+			port := cmp.Or(r.GetPort(), iscsi.DefaultPort)
 			if port > math.MaxUint16 {
 				return invalid("the port %d is more than %d", port, math.MaxUint16)
 			}
