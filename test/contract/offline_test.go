@@ -14,13 +14,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // TestOfflineWhileInUse: Windows takes a disk offline that is in use. All volumes are locked before one is dismounted.
 // The one that is not in use is locked until it is gone; the other one keeps only what was written before the flush.
 func TestOfflineWhileInUse(t *testing.T) {
-	n := startShared(t, testnode.Options{})
+	n := startShared(t)
 	openData := func(dir string) (kernel.Handle, error) {
 		return n.Emulated.OpenFile(nil, `\\?\`+dir+`\file`, kernel.OpenOptions{
 			Access: win32.FILE_WRITE_DATA, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE, Disposition: win32.FILE_OPEN,

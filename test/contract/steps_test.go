@@ -36,9 +36,9 @@ type shared struct {
 }
 
 // startShared starts a node on whose disk 1 a volume is mounted at each of both places.
-func startShared(t *testing.T, o testnode.Options) shared {
+func startShared(t *testing.T) shared {
 	t.Helper()
-	n := caller.Start(t, o)
+	n := caller.Start(t, testnode.Options{})
 	s := shared{n, t, twoVolumes(t, n)}
 	for i, at := range []string{ours, theirs} {
 		n.OK(n.FormatVolume(s.ids[i]))
@@ -63,7 +63,7 @@ func (s shared) online(number uint32) bool { return s.Tree().GetDisks()[number].
 // Unstage leaves a disk online for the volumes of other drivers, also if the client may not look there.
 // The last one takes it offline.
 func TestUnstageKeepsTheOtherVolumesOfADisk(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.OK(s.Agent.Stop(t.Context()))
 	p, err := policy.Parse("own", []byte(`{apiVersion: `+policy.APIVersion+`, kind: Policy, rules: [{name: own, `+
 		`clients: [{any: true}], methods: [nodesteps], directories: ['`+ours+`']}]}`))
@@ -85,7 +85,7 @@ func TestUnstageKeepsTheOtherVolumesOfADisk(t *testing.T) {
 
 // A volume that does not answer may be mounted: its disk stays online, and Unstage says so until it answers.
 func TestUnstageBesideAVolumeThatDoesNotAnswer(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
 		Object: s.ids[1][len(`\\?\`) : len(s.ids[1])-1], Error: win32.ERROR_IO_DEVICE})
 	s.Refused(s.Unstage(ours), codes.Unavailable, "NOT_ANSWERING")
@@ -100,7 +100,7 @@ func TestUnstageBesideAVolumeThatDoesNotAnswer(t *testing.T) {
 
 // A mount that runs while another volume of the disk is unstaged comes before the disk's going offline, or fails.
 func TestUnstageWhileAnotherVolumeIsMounted(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.OK(s.UnmountVolume(s.ids[1], theirs))
 	mounting, release := s.Faults.Hang("SetVolumeMountPoint")
 	results := [2]chan error{make(chan error, 1), make(chan error, 1)}
@@ -132,7 +132,7 @@ func TestUnstageWhileAnotherVolumeIsMounted(t *testing.T) {
 
 // Whatever runs at the same time, a stage or mount that answered OK keeps its volume.
 func TestUnstageAgainstStagesOfTheDisk(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.OK(s.StageDisk(2, ours+`2`))
 	s.WriteFile(ours+`2\file`, theirs+`2`)
 	rounds := 10
@@ -174,7 +174,7 @@ func TestUnstageAgainstStagesOfTheDisk(t *testing.T) {
 
 // StageDisk stages no volume of several, and says which there are. One that is mounted at the target is meant.
 func TestStageOfADiskWithSeveralVolumes(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.Refused(s.StageDisk(1, ours+`-new`), codes.FailedPrecondition, "AMBIGUOUS_VOLUME", s.ids...)
 	if s.Exists(ours + `-new`) {
 		t.Error("the refused stage made a directory")
@@ -252,7 +252,7 @@ func TestStageThatAsksForMoreThanAnother(t *testing.T) {
 
 // A disk that takes the number of the unmounted volume's disk, before that goes offline, stays online.
 func TestUnstageOfADiskWhoseNumberAnotherTakes(t *testing.T) {
-	s := startShared(t, testnode.Options{})
+	s := startShared(t)
 	s.OK(s.UnmountVolume(s.ids[1], theirs))
 	opening, release := s.Hang(csiproxytest.Calls{Function: "OpenDevice", Object: "physicaldrive1"})
 	unstaged := make(chan error, 1)
