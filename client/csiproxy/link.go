@@ -5,6 +5,7 @@ package csiproxy
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,7 +78,7 @@ func (l *link) call(ctx context.Context, method string, request, response any, o
 	}
 	route, ok := l.routes[method]
 	if !ok {
-		return &versions.UnsupportedError{Group: l.table.Name, Version: l.table.Since(method), What: method}
+		return &versions.UnsupportedError{Group: l.table.Name, Version: since(l.table, method), What: method}
 	}
 	switch route.Kind {
 	case versions.Mapped:
@@ -129,4 +130,15 @@ func inBand(response any) error {
 func repeatable(request any) bool {
 	rmdir, ok := request.(*filesystemapi.RmdirRequest)
 	return !ok || rmdir.GetForce()
+}
+
+// since returns the first version in which the hub's method can be called, under any name: v1beta2 for the disk group's
+// "GetDiskState".
+func since(g versions.Group, hubMethod string) string {
+	for _, v := range g.Versions() {
+		if slices.ContainsFunc(g.Of(v), func(r versions.Route) bool { return r.Hub == hubMethod }) {
+			return v
+		}
+	}
+	return g.Hub
 }
