@@ -33,38 +33,28 @@ const again = 20
 
 // A driver stages and unstages the volume of its own disk over and over.
 type driver struct {
-	index  int
-	disk   uint32
-	target string
-
+	disk    uint32
+	target  string
 	disks   *disk.Client
 	files   *filesystem.Client
 	volumes *volume.Client
 
-	lifecycles atomic.Int64
-	calls      int // made, without repetitions
-	repeated   int
+	lives    atomic.Int64
+	calls    int // made, without repetitions
+	repeated int
 }
 
-type drivers []*driver
-
-// newTeam gives each driver a disk and its clients, which live as long as the test.
-func newTeam(t *testing.T, size int) drivers {
+// newDriver attaches a disk and opens the driver's clients, which live as long as the test.
+func newDriver(t *testing.T, index int) *driver {
 	t.Helper()
 	control, err := adminclient.Dial(t.Context(), "")
 	caller.OK(t, err)
 	defer func() { _ = control.Close() }()
-	team := make(drivers, size)
-	for i := range team {
-		attached, err := control.AttachDisk(t.Context(),
-			&nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", i)})
-		caller.OK(t, err)
-		team[i] = &driver{
-			index: i, disk: attached.GetDiskNumber(), target: fmt.Sprintf(`C:\var\lib\kubelet\pods\upgrade-%d`, i),
-			disks: open(t, disk.NewClient), files: open(t, filesystem.NewClient), volumes: open(t, volume.NewClient),
-		}
-	}
-	return team
+	attached, err := control.AttachDisk(t.Context(),
+		&nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, SerialNumber: fmt.Sprint("upgrade-", index)})
+	caller.OK(t, err)
+	return &driver{disk: attached.GetDiskNumber(), target: fmt.Sprintf(`C:\var\lib\kubelet\pods\upgrade-%d`, index),
+		disks: open(t, disk.NewClient), files: open(t, filesystem.NewClient), volumes: open(t, volume.NewClient)}
 }
 
 func open[C interface{ Close() error }](t *testing.T, newClient func() (C, error)) C {
@@ -132,29 +122,29 @@ func (d *driver) live(ctx context.Context) error {
 
 // labour is a set of drivers at work.
 type labour struct {
-	team   drivers
-	lived  chan struct{} // one element for each life that ended
-	failed chan error
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	drivers []*driver
+	lived   chan struct{} // one element for each life that ended
+	failed  chan error
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
 }
 
-// work lets the drivers live until stop.
-func (team drivers) work(t *testing.T) *labour {
+// work lets drivers live until stop.
+func work(t *testing.T, drivers ...*driver) *labour {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	l := &labour{team: team, lived: make(chan struct{}, 1), failed: make(chan error, len(team)), cancel: cancel}
-	for _, d := range team {
+	l := &labour{drivers: drivers, lived: make(chan struct{}, 1), failed: make(chan error, len(drivers)), cancel: cancel}
+	for i, d := range drivers {
 		l.done.Go(func() {
 			for ctx.Err() == nil {
 				limited, stop := context.WithTimeout(t.Context(), testTimeout)
 				err := d.live(limited)
 				stop()
 				if err != nil {
-					l.failed <- fmt.Errorf("driver %d, life %d: %w", d.index, d.lifecycles.Load(), err)
+					l.failed <- fmt.Errorf("driver %d, life %d: %w", i, d.lives.Load(), err)
 					return
 				}
-				d.lifecycles.Add(1)
+				d.lives.Add(1)
 				select {
 				case l.lived <- struct{}{}:
 				default:
@@ -169,16 +159,12 @@ func (team drivers) work(t *testing.T) *labour {
 // turns waits until every driver has begun and ended a life from now on.
 func (l *labour) turns(t *testing.T) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), testTimeout)
-	defer stop()
-	for _, d := range l.team {
-		for want := d.lifecycles.Load() + 2; d.lifecycles.Load() < want; {
+	for _, d := range l.drivers {
+		for want := d.lives.Load() + 2; d.lives.Load() < want; {
 			select {
 			case <-l.lived:
 			case err := <-l.failed:
 				t.Fatal(err)
-			case <-ctx.Done():
-				t.Fatalf("driver %d is stuck in life %d", d.index, d.lifecycles.Load())
 			}
 		}
 	}

@@ -42,20 +42,19 @@ func TestUpgradeAndDowngradeUnderDrivers(t *testing.T) {
 			meet(t)
 			state := testnode.ShortDir(t)
 			a := testnode.LaunchEmulated(t, onNode(state, older()...)...)
-			team := newTeam(t, 2)
-			work := team.work(t)
-			work.turns(t)
+			drivers := work(t, newDriver(t, 0), newDriver(t, 1))
+			drivers.turns(t)
 			for _, args := range [][]string{nil, older()} {
 				s.end(a)
 				a = testnode.LaunchEmulated(t, onNode(state, args...)...)
-				work.turns(t)
+				drivers.turns(t)
 			}
-			work.stop(t)
-			for _, d := range team {
+			drivers.stop(t)
+			for i, d := range drivers.drivers {
 				if s.graceful && d.repeated > 0 {
-					t.Errorf("driver %d had to repeat %d calls, though every agent let its calls finish", d.index, d.repeated)
+					t.Errorf("driver %d had to repeat %d calls, though every agent let its calls finish", i, d.repeated)
 				}
-				t.Logf("driver %d: %d lives, %d calls, %d of them repeated", d.index, d.lifecycles.Load(), d.calls, d.repeated)
+				t.Logf("driver %d: %d lives, %d calls, %d of them repeated", i, d.lives.Load(), d.calls, d.repeated)
 			}
 		})
 	}
