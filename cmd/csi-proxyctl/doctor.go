@@ -220,6 +220,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 			}
 		}
 	}
+	f.Unanswered = append(f.Unanswered, f.Inspected.GetUnanswered()...)
 	f.Staged, f.Missing = a.staged(ctx, &f), slices.Concat(missing...)
 	return f
 }

@@ -776,8 +776,10 @@ type InspectResponse struct {
 	DiskTroubles []*DiskTrouble `protobuf:"bytes,11,rep,name=disk_troubles,json=diskTroubles,proto3" json:"disk_troubles,omitempty"`
 	// All working directories, as the agent was told them.
 	WorkingDirectories []string `protobuf:"bytes,12,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The parts among the missing ones about which Windows gave no answer in time: "iSCSI sessions".
+	Unanswered    []string `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InspectResponse) Reset() {
@@ -890,6 +892,13 @@ func (x *InspectResponse) GetDiskTroubles() []*DiskTrouble {
 func (x *InspectResponse) GetWorkingDirectories() []string {
 	if x != nil {
 		return x.WorkingDirectories
+	}
+	return nil
+}
+
+func (x *InspectResponse) GetUnanswered() []string {
+	if x != nil {
+		return x.Unanswered
 	}
 	return nil
 }
@@ -1530,7 +1539,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\x12\x18\n" +
 	"\aunknown\x18\x06 \x01(\tR\aunknown\",\n" +
 	"\x0eInspectRequest\x12\x1a\n" +
-	"\bthorough\x18\x01 \x01(\bR\bthorough\"\x99\x06\n" +
+	"\bthorough\x18\x01 \x01(\bR\bthorough\"\xb9\x06\n" +
 	"\x0fInspectResponse\x12=\n" +
 	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
 	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
@@ -1546,7 +1555,10 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x14unusable_directories\x18\n" +
 	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x12I\n" +
 	"\rdisk_troubles\x18\v \x03(\v2$.csiproxy.admin.v1alpha1.DiskTroubleR\fdiskTroubles\x12/\n" +
-	"\x13working_directories\x18\f \x03(\tR\x12workingDirectories\"9\n" +
+	"\x13working_directories\x18\f \x03(\tR\x12workingDirectories\x12\x1e\n" +
+	"\n" +
+	"unanswered\x18\r \x03(\tR\n" +
+	"unanswered\"9\n" +
 	"\vPublication\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -49,6 +50,9 @@ func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectRes
 			missing.Lock()
 			defer missing.Unlock()
 			response.Missing = append(response.Missing, what+": "+err.Error())
+			if errdefs.HasReason(err, reason.StillRunning, reason.NotAnswering) {
+				response.Unanswered = append(response.Unanswered, what)
+			}
 		}
 	}
 	var meanwhile sync.WaitGroup
@@ -71,6 +75,7 @@ func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectRes
 	inspectLinks(response, n, thorough, inspectPart)
 	meanwhile.Wait()
 	slices.Sort(response.Missing)
+	slices.Sort(response.Unanswered)
 	for _, o := range n.Running() { // now: what this inspection has left behind hangs as well
 		response.Operations = append(response.Operations,
 			&api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})

@@ -59,11 +59,12 @@ func startAgent(address string) []string {
 // unanswered judges the questions that were not answered in time, by the agent or by Windows.
 func (r *report) unanswered() {
 	what, evidence := "Windows does not say which disks and volumes this node has", r.unknown()
-	if len(r.Unanswered) > 0 {
-		what = "the agent did not answer in time: it was asked about " + strings.Join(r.Unanswered, ", ") +
-			"; something hangs in Windows, or the node is overloaded"
-	} else if len(evidence) == 0 {
+	if len(evidence) == 0 && len(r.Unanswered) == 0 {
 		return
+	}
+	if len(evidence) == 0 {
+		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
+			"; something hangs in Windows, or the node is overloaded"
 	}
 	r.add(Problem, "no-answer", what, append(evidence, r.running(slow, math.MaxInt64)...),
 		"csi-proxyctl doctor, in half a minute: it names the operations that hang",

@@ -56,11 +56,8 @@ func mountPoint(d *admin.Dangling) bool {
 // not name the disk.
 func mayBeMissed(d treeview.Disk) bool { return d.IsOffline() && d.Style != "RAW" }
 
-// isHidden reports whether a disk has a partition whose volume Windows hides.
-func isHidden(d treeview.Disk) bool {
-	return slices.ContainsFunc(d.Partitions,
-		func(p treeview.Partition) bool { return slices.Contains(p.Attributes, "hidden") })
-}
+// isHidden reports whether Windows hides the volume of a partition.
+func isHidden(p treeview.Partition) bool { return slices.Contains(p.Attributes, "hidden") }
 
 // missed returns the mount points that miss their volumes.
 func (r *report) missed() (lines []string) {
@@ -75,7 +72,8 @@ func (r *report) missed() (lines []string) {
 // noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is
 // called gone before those are repaired.
 func (r *report) noneGone() bool {
-	return slices.ContainsFunc(r.allDisks(), func(d treeview.Disk) bool { return mayBeMissed(d) || isHidden(d) }) ||
+	return slices.ContainsFunc(r.allDisks(),
+		func(d treeview.Disk) bool { return mayBeMissed(d) || slices.ContainsFunc(d.Partitions, isHidden) }) ||
 		len(r.Inspected.GetDiskTroubles()) > 0 ||
 		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
 }
@@ -104,15 +102,13 @@ func (r *report) attributes() {
 	for _, d := range r.allDisks() {
 		for _, p := range d.Partitions {
 			for _, a := range p.Unusual() {
-				severity, what, evidence := Warning, "what pods write to its volume fails", describe(d)
-				if a == "hidden" {
-					what, evidence = "Windows shows no volume of it", append(evidence, r.missed()...)
-					if len(r.missed()) > 0 {
-						severity = Problem
-					}
+				severity, evidence := Warning, describe(d)
+				if a == "hidden" && len(r.missed()) > 0 {
+					severity, evidence = Problem, append(evidence, r.missed()...)
 				}
 				r.add(severity, "partition-attribute",
-					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, what),
+					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, map[string]string{
+						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a]),
 					append(evidence, "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
 					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
 						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
@@ -182,10 +178,7 @@ func (r *report) volumes() {
 func (r *report) lost() {
 	for d, p := range r.Tree.Volumes() {
 		v := p.Volume
-		name := v.ID
-		if len(v.MountPoints) > 0 {
-			name = v.MountPoints[0]
-		}
+		name := append(slices.Clone(v.MountPoints), v.ID)[0] // people know the path
 		evidence := append(describe(d), r.usersOf(v)...)
 		switch {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
