@@ -94,6 +94,9 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
+	if c.Idle == nil {
+		c.Idle = func(context.Context) (resume func() error) { return func() error { return nil } }
+	}
 	n := &core{
 		kernel: k, config: c, maps: operation.KeyedLocks{Size: mapsOfServer}, policy: policy, protectedServices: protected,
 		operations: operation.NewRunner(operation.Config{

@@ -143,7 +143,7 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 	}
 	waiting, cancel := beforeDeadline(ctx)
 	defer cancel()
-	resume := n.idle(ctx)
+	resume := n.config.Idle(ctx)
 	again := operation.On("FindDisk", operation.Devices)
 	again.JoinQueuedOnly = true // a look that runs may have missed the disk
 	for pause := firstPause; errdefs.HasReason(err, reason.DiskNotFound); pause = min(2*pause, lastPause) {
@@ -172,14 +172,6 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 		err = resume()
 	}
 	return found, err
-}
-
-// idle gives up what Lease would keep for a call, until resume.
-func (n *Node) idle(ctx context.Context) (resume func() error) {
-	if n.config.Idle == nil {
-		return func() error { return nil }
-	}
-	return n.config.Idle(ctx)
 }
 
 // beforeDeadline returns a context that ends early enough for an answer to reach the caller.
