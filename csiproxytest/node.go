@@ -41,6 +41,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // KubeletDir is kubelet's directory on the node, below which the agent works.
@@ -116,17 +117,17 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
-	scenario := emulated.DefaultScenario()
+	described := emulated.DefaultScenario()
 	if o.Scenario != "" {
 		var err error
-		if scenario, err = emulated.LoadScenario(o.Scenario); err != nil {
+		if described, err = scenario.Load(o.Scenario); err != nil {
 			t.Fatal(err)
 		}
 	}
-	edit(&scenario)
+	edit(&described)
 	log := o.keepLog()
 	a, err := emulation.Start(context.Background(), emulation.Config{
-		StateDir: o.StateDir, Node: emulated.Options{Scenario: &scenario},
+		StateDir: o.StateDir, Node: emulated.Options{Scenario: &described},
 		Config: agent.Config{
 			PipePrefix:  pipePrefix(o),
 			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
@@ -140,7 +141,7 @@ func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
 	n := fromAgent(t, a)
 	n.plain, n.log, n.logger = o.PlainPipes, log, o.Logger
 	if o.WindowsTiming {
-		n.SetSwitch("timing", string(emulated.TimingWindows))
+		n.SetSwitch("timing", string(scenario.TimingWindows))
 	}
 	return n
 }

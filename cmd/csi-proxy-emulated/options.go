@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // options are the options of the command line.
@@ -25,7 +26,7 @@ func newOptions() *options {
 	o := &options{Options: app.NewOptions("csi-proxy-emulated")}
 	o.Flags.StringVar(&o.stateDir, "state-dir", "", "`directory` in which the node lives; made if missing; required")
 	o.Flags.String("scenario", "",
-		"what a new node is made of: a `file or profile` ("+strings.Join(emulated.Profiles(), ", ")+")")
+		"what a new node is made of: a `file or profile` ("+strings.Join(scenario.Profiles(), ", ")+")")
 	o.Flags.StringVar(&o.SocketDir, "socket-dir", "",
 		"`directory` of the unix sockets, where there are no named pipes (default: run in the state directory)")
 	o.Flags.StringVar((*string)(&o.readyFile), "ready-file", "",
@@ -60,7 +61,7 @@ func (o *options) loadScenario(nameOrPath string) error {
 	case nameOrPath == "":
 		return errors.New("-scenario is empty: it needs a file or a profile")
 	}
-	s, err := emulated.LoadScenario(nameOrPath)
+	s, err := scenario.Load(nameOrPath)
 	if err != nil {
 		return fmt.Errorf("-scenario: %w", err)
 	}

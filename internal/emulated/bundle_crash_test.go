@@ -10,6 +10,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // bundleCrashCases are the changes by which a disk and its files go from one side to the other. Wherever the process
@@ -127,7 +128,7 @@ func bundleCrashCases() []crashCase {
 				v := firstData(n)
 				got, err := os.ReadFile(filepath.Join(v.disk.image.Files(v.id), "file"))
 				must(t, err)
-				if isNew := string(got) == text; isNew != (n.state.Switches.MSR == MSRImmediate) {
+				if isNew := string(got) == text; isNew != (n.state.Switches.MSR == scenario.MSRImmediate) {
 					t.Errorf("the file of one node, %q, and the state of another", got)
 				}
 				return oldOrNew(string(got) == text)

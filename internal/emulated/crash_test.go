@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 var errDied = errors.New("the process died here")
@@ -28,8 +29,8 @@ func (m *mortal) before(string, string) error {
 	return nil
 }
 
-func smallScenario() *Scenario {
-	s := DefaultScenario()
+func smallScenario() *scenario.Scenario {
+	s := scenario.Default()
 	s.SystemDisk.SizeBytes = 256 << 20
 	s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, SerialNumber: "one", LUN: 1},
 		{SizeBytes: 32 << 20, SerialNumber: "two", LUN: 2, Offline: true}}

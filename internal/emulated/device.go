@@ -15,7 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // DiskInterfaces implements kernel.Devices.
@@ -213,36 +213,35 @@ func parsed[T any](v T, err error) (T, error) {
 	return v, nil
 }
 
-// AdapterSpec is a storage adapter in a scenario. The adapters of disks need not be listed.
-type AdapterSpec struct {
-	Number  uint8           `yaml:"adapter" json:"adapter"`
-	BusType setting.BusType `yaml:"busType" json:"busType"` // 0 is SCSI
-}
+// adapter is a storage adapter.
+type adapter scenario.Adapter
 
 // adapters returns the storage adapters by number: those of the scenario, and those that disks are attached to.
-func (n *Node) adapters() []AdapterSpec {
-	all := slices.Clone(n.state.Adapters)
+func (n *Node) adapters() (all []adapter) {
+	for _, a := range n.state.Adapters {
+		all = append(all, adapter(a))
+	}
 	for _, d := range n.diskList() {
-		all = append(all, AdapterSpec{d.record.Adapter, d.record.BusType})
+		all = append(all, adapter{d.record.Adapter, d.record.BusType})
 	}
 	for i := range all {
 		all[i].BusType = cmp.Or(all[i].BusType, win32.BusTypeScsi)
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
-	return slices.CompactFunc(all, func(a, b AdapterSpec) bool { return a.Number == b.Number })
+	return slices.CompactFunc(all, func(a, b adapter) bool { return a.Number == b.Number })
 }
 
 // interfacePath returns the device interface path of the adapter (GUID_DEVINTERFACE_STORAGEPORT).
-func (a AdapterSpec) interfacePath() string {
+func (a adapter) interfacePath() string {
 	return fmt.Sprintf(`\\?\pci#ven_emulated&dev_adapter#%d#{2accfe60-c130-11d2-b082-00a0c91efb8b}`, a.Number)
 }
 
-func (a AdapterSpec) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
+func (a adapter) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
 
 // adapterHandle is an open adapter.
 type adapterHandle struct {
 	device
-	adapter AdapterSpec
+	adapter adapter
 }
 
 func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
@@ -257,7 +256,7 @@ func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error
 	})
 }
 
-func (a AdapterSpec) queryProperty(in, out []byte) (int, error) {
+func (a adapter) queryProperty(in, out []byte) (int, error) {
 	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
 	if err != nil {
 		return 0, err

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // disk is an attached disk.
@@ -216,7 +217,7 @@ const (
 // ReenumerateDevices implements kernel.Devices.
 func (n *Node) ReenumerateDevices() error {
 	return n.call("CM_Reenumerate_DevNode", "", func() error {
-		if err := n.privileged(loadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
+		if err := n.privileged(scenario.LoadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
 			return err
 		}
 		n.noticeDisks()

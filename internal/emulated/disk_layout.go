@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
@@ -62,14 +63,14 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	s := d.node.state.Switches
-	if s.MSR == MSRImmediate {
+	if s.MSR == scenario.MSRImmediate {
 		t = d.withMSR(t)
 	}
 	if err := d.commit(bundle.Change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
 		return err
 	}
-	d.msrIn, d.msrLate = 0, s.MSR == MSRLate
-	if s.MSR == MSRDelayed {
+	d.msrIn, d.msrLate = 0, s.MSR == scenario.MSRLate
+	if s.MSR == scenario.MSRDelayed {
 		d.msrIn = 3
 	}
 	return nil
@@ -144,7 +145,8 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	if d.msrLate {
 		d.msrLate = false
-		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()}))
+		late := d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()})
+		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, late)
 	}
 	var blocks []gpt.Block
 	switch want.Style {

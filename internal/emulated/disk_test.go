@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -335,7 +336,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 }
 
 func TestLayouts(t *testing.T) {
-	n := newNode(t, func(s *Switches) { s.MSR = MSRNever })
+	n := newNode(t, func(s *scenario.Switches) { s.MSR = scenario.MSRNever })
 	d := openDevice(t, n, oneDrive, readWrite)
 	id := gpt.NewGUID()
 	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: id, MaxPartitionCount: 128}.Bytes())
@@ -405,10 +406,37 @@ func TestMBR(t *testing.T) {
 }
 
 func TestDetachNeedsOffline(t *testing.T) {
-	n := newNode(t, func(s *Switches) { s.DetachNeedsOffline = true })
+	n := newNode(t, func(s *scenario.Switches) { s.DetachNeedsOffline = true })
 	if _, err := n.DetachDisk(1); !errors.Is(err, ErrOnlineDisk) {
 		t.Errorf("got %v", err)
 	}
 	must(t, n.SetDiskOnline(1, false))
 	detached(t, n, 1)
+}
+
+func TestAttachFormattedDisk(t *testing.T) {
+	s := scenario.Default()
+	s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, LUNAuto: true, SectorSize: 512, Offline: true, ReadOnly: true,
+		Protected: true, Formatted: true, FileSystem: setting.FileSystemExFAT}}
+	made := openNode(t, t.TempDir(), Options{Scenario: &s})
+	must(t, made.SetDiskOnline(1, true))
+	if list := made.disks[1].volumes; len(list) != 1 || list[0].boot.FileSystem != "exFAT" {
+		t.Errorf("volumes of a formatted disk of a scenario: %+v", list)
+	}
+	n := newNode(t, nil)
+	for _, sector := range []uint32{512, 4096} {
+		number, err := n.AttachDisk(bundle.Spec{SizeBytes: bundle.MinFormattedBytes, SectorSize: sector, LUNAuto: true, Formatted: true})
+		must(t, err)
+		d := n.disks[number]
+		list := d.volumes
+		if len(list) != 1 || !list[0].formatted() || list[0].length != 48<<20-1<<20 {
+			t.Fatalf("sectors of %d bytes: volumes %+v", sector, list)
+		}
+		if _, err := n.content(list[0], nil); err != nil {
+			t.Errorf("sectors of %d bytes: the volume is not mounted: %v", sector, err)
+		}
+	}
+	if _, err := n.AttachDisk(bundle.Spec{ImagePath: os.DevNull, SizeBytes: 1 << 30, Formatted: true}); !errors.Is(err, bundle.ErrInvalid) {
+		t.Errorf("an image to be formatted: got %v", err)
+	}
 }

@@ -123,7 +123,8 @@ func (h *fileHandle) readEntries() error {
 		}
 		length, allocated := sizes(info)
 		h.listing.entries = append(h.listing.entries, win32.DirectoryEntry{
-			Name: hostfiles.WindowsName(name), Attributes: e.Attributes(), ReparseTag: e.Tag, EndOfFile: length, AllocationSize: allocated,
+			Name: hostfiles.WindowsName(name), Attributes: e.Attributes(), ReparseTag: e.Tag,
+			EndOfFile: length, AllocationSize: allocated,
 		})
 	}
 	return nil

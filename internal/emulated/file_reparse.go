@@ -6,6 +6,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // fileSystem is FILE_DEVICE_FILE_SYSTEM, the device type in the control codes of file systems.
@@ -105,7 +106,7 @@ func (h *fileHandle) setReparse(in []byte) error {
 		return win32.ERROR_REPARSE_TAG_INVALID
 	// MS-FSA 2.1.5.10.37; on a share, the server decides
 	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare():
-		if err := h.content.node.privileged(createSymbolicLink, win32.ERROR_PRIVILEGE_NOT_HELD); err != nil {
+		if err := h.content.node.privileged(scenario.CreateSymbolicLink, win32.ERROR_PRIVILEGE_NOT_HELD); err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,8 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) 
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
 		return nil, win32.ERROR_CANT_ACCESS_FILE
 	case r.Relative:
-		target, err = ntpath.RelativeTarget(ntpath.Path{Volume: c.id, Names: hostfiles.WindowsNames(at.above)}, r.SubstituteName)
+		dir := ntpath.Path{Volume: c.id, Names: hostfiles.WindowsNames(at.above)}
+		target, err = ntpath.RelativeTarget(dir, r.SubstituteName)
 	default:
 		target, err = ntpath.ParseSubstitute(r.SubstituteName)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // openNode opens a node that is closed when the test ends.
@@ -23,17 +24,17 @@ func openNode(t *testing.T, dir string, o Options) *Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.Close() })
-	for _, name := range knownPrivileges() {
-		if !n.state.Switches.lacksPrivilege(name) {
+	for _, name := range scenario.KnownPrivileges() {
+		if !n.state.Switches.LacksPrivilege(name) {
 			must(t, n.EnablePrivilege(name))
 		}
 	}
 	return n
 }
 
-func newNode(t *testing.T, edit func(*Switches)) *Node {
+func newNode(t *testing.T, edit func(*scenario.Switches)) *Node {
 	t.Helper()
-	s := DefaultSwitches()
+	s := scenario.DefaultSwitches()
 	if edit != nil {
 		edit(&s)
 	}

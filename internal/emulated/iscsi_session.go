@@ -85,7 +85,8 @@ const holdTime = 60 * time.Second
 
 // lost returns the index of a lost session, which the initiator goes on listing; -1 if there is none.
 func (c *initiator) lost(id win32.ISCSIUniqueID) int {
-	return slices.IndexFunc(c.node.state.ISCSI.Lost, func(l iscsi.Lost) bool { return iscsi.Session{ID: l.ID}.UniqueID() == id })
+	return slices.IndexFunc(c.node.state.ISCSI.Lost,
+		func(l iscsi.Lost) bool { return iscsi.Session{ID: l.ID}.UniqueID() == id })
 }
 
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // ErrInvalidClock means that the clock cannot be set to a time.
@@ -96,12 +97,6 @@ func (n *Node) stamp(dir *os.Root, name string) error {
 		func() error { return dir.Chtimes(name, c.now(), c.now()) })
 }
 
-// The answers to Timing: how long the node's calls take.
-const (
-	TimingNone    = "none"    // as long as the host takes
-	TimingWindows = "windows" // about as long as on a Windows node
-)
-
 // unreachable is how long Windows looks for a server that does not answer: it sends a SYN three times and waits 3, 6
 // and 12 seconds (hotfix 2786464 tells so). Until New-SmbGlobalMapping gave error 53, 22 seconds went by at a user of
 // csi-driver-smb (issue 294).
@@ -153,7 +148,7 @@ func (n *Node) pass(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	due := n.state.Clock.now().Add(d)
-	for n.state.Switches.Timing == TimingWindows && !n.hasty {
+	for n.state.Switches.Timing == scenario.TimingWindows && !n.hasty {
 		now := n.state.Clock.now()
 		if due.Sub(now) > d { // the clock was set back
 			due = now.Add(d)

@@ -13,15 +13,16 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // Options are how a node is opened.
 type Options struct {
 	// Scenario describes a new node; nil is DefaultScenario. An existing node stays as it is.
-	Scenario *Scenario
+	Scenario *scenario.Scenario
 
 	// Switches replace those of the scenario. They, too, apply only to a new node.
-	Switches *Switches
+	Switches *scenario.Switches
 
 	// Before is called before each change of the state directory with its kind and path, for tests. Its error replaces
 	// the change.
@@ -108,7 +109,7 @@ func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
 		return state{}, hostfiles.Damaged(filepath.Join(dir, stateFile), "it is missing, while disks and volumes are there",
 			"restore the file from a copy, or start with an empty state directory")
 	}
-	s := DefaultScenario()
+	s := scenario.Default()
 	if o.Scenario != nil {
 		s = *o.Scenario
 	}

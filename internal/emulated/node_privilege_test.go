@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // A privilege has no effect until the process enables it, and one that the process does not have cannot be enabled.
@@ -18,15 +19,15 @@ func TestPrivileges(t *testing.T) {
 		use       func(*testing.T, *Node) error
 		without   win32.Errno
 	}{
-		{createSymbolicLink, func(t *testing.T, n *Node) error {
+		{scenario.CreateSymbolicLink, func(t *testing.T, n *Node) error {
 			t.Helper()
 			h := openFile(t, n, mkdir(t, n, `C:\link`),
 				how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 			_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
 			return err
 		}, win32.ERROR_PRIVILEGE_NOT_HELD},
-		{loadDriver, func(_ *testing.T, n *Node) error { return n.ReenumerateDevices() }, win32.ERROR_ACCESS_DENIED},
-		{manageVolume, func(t *testing.T, n *Node) error {
+		{scenario.LoadDriver, func(_ *testing.T, n *Node) error { return n.ReenumerateDevices() }, win32.ERROR_ACCESS_DENIED},
+		{scenario.ManageVolume, func(t *testing.T, n *Node) error {
 			t.Helper()
 			system := n.diskList()[0].volumes
 			return ioctl(n, strings.TrimSuffix(system[len(system)-1].name(), `\`),
@@ -59,7 +60,7 @@ func TestPrivileges(t *testing.T) {
 
 // A junction is a reparse point too, and needs no privilege.
 func TestJunctionsNeedNoPrivilege(t *testing.T) {
-	n := newNode(t, func(s *Switches) { s.LacksPrivileges = createSymbolicLink })
+	n := newNode(t, func(s *scenario.Switches) { s.LacksPrivileges = scenario.CreateSymbolicLink })
 	mkdir(t, n, `C:\junction`)
 	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
 }
@@ -84,7 +85,7 @@ func TestMountPointCallsAndDelete(t *testing.T) {
 // TestMountPointCallsWithDelete: if they open the directory with the right to delete it, a handle that does not share
 // that is in the way.
 func TestMountPointCallsWithDelete(t *testing.T) {
-	n := newNode(t, func(s *Switches) { s.MountPointCallsDelete = true })
+	n := newNode(t, func(s *scenario.Switches) { s.MountPointCallsDelete = true })
 	v := formatted(t, n, oneDrive)
 	path := mkdir(t, n, `C:\m`)
 	pinned := how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)

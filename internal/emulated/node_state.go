@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -30,21 +31,21 @@ const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
-	Switches     Switches        `json:"switches"`
-	SystemSerial string          `json:"systemSerial"` // of the SMBIOS system information
-	Disks        []bundle.Record `json:"disks"`
-	Letters      []letterState   `json:"letters"`
-	Mounts       []mountState    `json:"mounts"`
-	Services     services.List   `json:"services"`
-	SMB          smb.State       `json:"smb"`
-	ISCSI        iscsi.State     `json:"iscsi"`
-	Clock        clockState      `json:"clock,omitzero"`
-	Changes      []bundle.Change `json:"changes,omitempty"` // of disks, that are due
+	Switches     scenario.Switches `json:"switches"`
+	SystemSerial string            `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []bundle.Record   `json:"disks"`
+	Letters      []letterState     `json:"letters"`
+	Mounts       []mountState      `json:"mounts"`
+	Services     services.List     `json:"services"`
+	SMB          smb.State         `json:"smb"`
+	ISCSI        iscsi.State       `json:"iscsi"`
+	Clock        clockState        `json:"clock,omitzero"`
+	Changes      []bundle.Change   `json:"changes,omitempty"` // of disks, that are due
 
-	Adapters  []AdapterSpec `json:"adapters,omitempty"`
-	PageFiles []string      `json:"pageFiles,omitempty"`
-	DumpFile  string        `json:"dumpFile,omitempty"`
-	BootImage string        `json:"bootImage,omitempty"` // of the disk that Windows boots from
+	Adapters  []scenario.Adapter `json:"adapters,omitempty"`
+	PageFiles []string           `json:"pageFiles,omitempty"`
+	DumpFile  string             `json:"dumpFile,omitempty"`
+	BootImage string             `json:"bootImage,omitempty"` // of the disk that Windows boots from
 }
 
 // letterState is a drive letter of the mount manager.
@@ -113,7 +114,7 @@ func decodeState(text []byte) (state, error) {
 
 // check refuses a state that would mislead the rest of the program.
 func (s *state) check() error {
-	if err := s.Switches.check(); err != nil {
+	if err := s.Switches.Check(); err != nil {
 		return fmt.Errorf("switches: %w", err)
 	}
 	numbers, images := map[uint32]bool{}, map[string]bool{}

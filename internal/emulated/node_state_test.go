@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 func TestSecondOpenIsRefused(t *testing.T) {
@@ -171,7 +172,7 @@ func TestLinkedLockFile(t *testing.T) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	text, err := encodeState(state{Switches: DefaultSwitches(),
+	text, err := encodeState(state{Switches: scenario.DefaultSwitches(),
 		Disks: []bundle.Record{{Image: hostfiles.NewName(), Spec: bundle.Spec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)

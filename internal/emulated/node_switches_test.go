@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 func TestAttributesVersion(t *testing.T) {
 	for _, accepted := range []uint32{16, 40} {
-		n := newNode(t, func(s *Switches) { s.AttributesVersion = accepted })
+		n := newNode(t, func(s *scenario.Switches) { s.AttributesVersion = accepted })
 		for _, version := range []uint32{16, 40, 0} {
 			want := win32.ERROR_INVALID_PARAMETER
 			if version == accepted {
@@ -26,7 +27,7 @@ func TestAttributesVersion(t *testing.T) {
 func TestCreateDiskOnAnOfflineDisk(t *testing.T) {
 	create := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()
 	for _, clears := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.CreateDiskClears, s.OfflineDisksReadOnly = clears, true })
+		n := newNode(t, func(s *scenario.Switches) { s.CreateDiskClears, s.OfflineDisksReadOnly = clears, true })
 		d := n.disks[2]
 		if !d.record.ReadOnly {
 			t.Error("the disk should have arrived read-only")
@@ -45,7 +46,7 @@ func TestCreateDiskOnAnOfflineDisk(t *testing.T) {
 
 func TestZeroedDisk(t *testing.T) {
 	for _, isMBR := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.ZeroedDiskIsMBR = isMBR })
+		n := newNode(t, func(s *scenario.Switches) { s.ZeroedDiskIsMBR = isMBR })
 		l := layoutOf(t, n, 1)
 		if (l.Style == win32.PARTITION_STYLE_MBR) != isMBR || l.HasDataPartition() || l.Signature != 0 ||
 			len(l.Partitions) != map[bool]int{true: 4}[isMBR] {
@@ -59,8 +60,8 @@ func TestZeroedDisk(t *testing.T) {
 }
 
 func TestReservedPartitionArrival(t *testing.T) {
-	for arrival, firstSeen := range map[string]int{MSRImmediate: 1, MSRDelayed: 3, MSRNever: 0} {
-		n := newNode(t, func(s *Switches) { s.MSR = arrival })
+	for arrival, firstSeen := range map[string]int{scenario.MSRImmediate: 1, scenario.MSRDelayed: 3, scenario.MSRNever: 0} {
+		n := newNode(t, func(s *scenario.Switches) { s.MSR = arrival })
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes()))
 		seen := 0
 		for reading := 1; reading <= 5; reading++ {
@@ -82,7 +83,7 @@ func TestReservedPartitionArrival(t *testing.T) {
 
 func TestGrownDisk(t *testing.T) {
 	for _, growRefreshes := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.GrowPartitionRefreshes = growRefreshes })
+		n := newNode(t, func(s *scenario.Switches) { s.GrowPartitionRefreshes = growRefreshes })
 		partition(t, n, oneDrive)
 		before := layoutOf(t, n, 1)
 		must(t, n.GrowDisk(1, 20<<30))
@@ -117,7 +118,7 @@ func TestGrownDisk(t *testing.T) {
 
 func TestExtendVolume(t *testing.T) {
 	for _, oneLess := range []bool{false, true} {
-		n := newNode(t, func(s *Switches) { s.ExtendOneSectorLess = oneLess })
+		n := newNode(t, func(s *scenario.Switches) { s.ExtendOneSectorLess = oneLess })
 		v := formatted(t, n, oneDrive)
 		must(t, n.GrowDisk(1, 20<<30))
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil))
@@ -148,8 +149,8 @@ func TestExtendVolume(t *testing.T) {
 }
 
 func TestSwitchesAreChecked(t *testing.T) {
-	for _, s := range []Switches{{}, {AttributesVersion: 40}, {AttributesVersion: 40, MSR: MSRDelayed},
-		{AttributesVersion: 4, MSR: MSRNever}} {
+	for _, s := range []scenario.Switches{{}, {AttributesVersion: 40}, {AttributesVersion: 40, MSR: scenario.MSRDelayed},
+		{AttributesVersion: 4, MSR: scenario.MSRNever}} {
 		if n, err := Open(t.TempDir(), Options{Switches: &s}); err == nil {
 			t.Errorf("%+v is accepted", s)
 			_ = n.Close()

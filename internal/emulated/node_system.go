@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
@@ -44,46 +45,13 @@ func smbios(serial string) []byte {
 		Structures: []win32.SMBIOSStructure{bios, system}})
 }
 
-// The privileges of the agent's process that the node knows; the agent asks for no others. As in the token of
-// LocalSystem or of an administrator, they are there and not enabled.
-//
-// https://learn.microsoft.com/windows/win32/services/localsystem-account
-const (
-	createSymbolicLink = "SeCreateSymbolicLinkPrivilege"
-	loadDriver         = "SeLoadDriverPrivilege"
-	manageVolume       = "SeManageVolumePrivilege"
-)
-
-// lacksNone is the answer of the switch lacksPrivileges for a process that has them all.
-const lacksNone = "none"
-
-func knownPrivileges() []string { return []string{createSymbolicLink, loadDriver, manageVolume} }
-
-// lacksPrivilege reports whether the process does not have a privilege.
-func (s Switches) lacksPrivilege(privilege string) bool {
-	return slices.Contains(strings.Split(s.LacksPrivileges, ","), privilege)
-}
-
-func (s Switches) checkPrivileges() error {
-	if s.LacksPrivileges == lacksNone {
-		return nil
-	}
-	for name := range strings.SplitSeq(s.LacksPrivileges, ",") {
-		if !slices.Contains(knownPrivileges(), name) {
-			return fmt.Errorf("lacksPrivileges names %q, not %s or one of %s", name, lacksNone,
-				strings.Join(knownPrivileges(), ", "))
-		}
-	}
-	return nil
-}
-
 // EnablePrivilege implements kernel.Privileges. The process that the node knows is the agent; a reboot ends it.
 func (n *Node) EnablePrivilege(name string) error {
 	return n.call("AdjustTokenPrivileges", name, func() error {
 		switch {
-		case !slices.Contains(knownPrivileges(), name):
+		case !slices.Contains(scenario.KnownPrivileges(), name):
 			return win32.ERROR_NO_SUCH_PRIVILEGE
-		case n.state.Switches.lacksPrivilege(name):
+		case n.state.Switches.LacksPrivilege(name):
 			return win32.ERROR_NOT_ALL_ASSIGNED
 		}
 		n.privileges[name] = true
@@ -93,7 +61,7 @@ func (n *Node) EnablePrivilege(name string) error {
 
 // privileged fails unless a privilege is enabled.
 func (n *Node) privileged(name string, otherwise win32.Errno) error {
-	if !n.privileges[name] || n.state.Switches.lacksPrivilege(name) {
+	if !n.privileges[name] || n.state.Switches.LacksPrivilege(name) {
 		return otherwise
 	}
 	return nil

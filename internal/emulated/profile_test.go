@@ -14,6 +14,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -135,7 +136,7 @@ func TestDriversFindTheDisksOfProfiles(t *testing.T) {
 			[2]uint32{1, 2}, "VMware-42 29 6b f1 0c 5d 8e 34-a7 91 3e 2c d8 54 b0 7f",
 		},
 	}
-	for _, name := range emulated.Profiles() {
+	for _, name := range scenario.Profiles() {
 		t.Run(name, func(t *testing.T) {
 			test, ok := tests[name]
 			if !ok {
@@ -178,7 +179,7 @@ func TestVSphereMachineHasUUID(t *testing.T) {
 // startScenario runs an agent on the node of a profile or scenario file.
 func startScenario(t *testing.T, name string) *testnode.Node {
 	t.Helper()
-	s, err := emulated.LoadScenario(name)
+	s, err := scenario.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,11 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // withServices returns the scenario of a small node with only these services.
-func withServices(specs ...ServiceSpec) *Scenario {
+func withServices(specs ...ServiceSpec) *scenario.Scenario {
 	s := smallScenario()
 	s.Services = specs
 	return s

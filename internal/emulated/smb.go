@@ -43,7 +43,8 @@ func (c *smbClient) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
 // encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed,
 // nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE.
-func (c *smbClient) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
+func (c *smbClient) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
+	requirePrivacy bool) error {
 	return c.node.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
 		server, share, err := smb.ParseRemotePath(remotePath)
 		if err != nil {

@@ -137,7 +137,8 @@ func (c *smbClient) DropSMBSessions(serverName string) error {
 				s.Mappings[i].Dropped = true
 			}
 		}
-		c.node.retire(errShareGone, func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
+		c.node.retire(errShareGone,
+			func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
 		return s.Server(serverName) != nil
 	})
 }

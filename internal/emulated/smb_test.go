@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
@@ -21,7 +22,7 @@ const emulatedShare = `\\fs.emulated\share`
 // smbNode opens a node with two file servers; the second cannot encrypt.
 func smbNode(t *testing.T) *Node {
 	t.Helper()
-	s := DefaultScenario()
+	s := scenario.Default()
 	s.SMBServers = append(s.SMBServers, smb.Server{
 		Name: "old.emulated", Shares: []smb.Share{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
 		NoEncryption: true,
@@ -276,14 +277,14 @@ func TestFilesOnShares(t *testing.T) {
 }
 
 func TestInvalidSMBScenarios(t *testing.T) {
-	for name, change := range map[string]func(*Scenario){
-		"a server twice":  func(s *Scenario) { s.SMBServers = append(s.SMBServers, smb.Server{Name: "FS.Emulated"}) },
-		"a server's name": func(s *Scenario) { s.SMBServers[0].Name = `..` },
-		"a share twice":   func(s *Scenario) { s.SMBServers[0].Shares[1].Name = "SHARE" },
-		"a share's name":  func(s *Scenario) { s.SMBServers[0].Shares[1].Name = `a\..\..\b` },
-		"a nameless user": func(s *Scenario) { s.SMBUsers[0].Name = "" },
+	for name, change := range map[string]func(*scenario.Scenario){
+		"a server twice":  func(s *scenario.Scenario) { s.SMBServers = append(s.SMBServers, smb.Server{Name: "FS.Emulated"}) },
+		"a server's name": func(s *scenario.Scenario) { s.SMBServers[0].Name = `..` },
+		"a share twice":   func(s *scenario.Scenario) { s.SMBServers[0].Shares[1].Name = "SHARE" },
+		"a share's name":  func(s *scenario.Scenario) { s.SMBServers[0].Shares[1].Name = `a\..\..\b` },
+		"a nameless user": func(s *scenario.Scenario) { s.SMBUsers[0].Name = "" },
 	} {
-		s := DefaultScenario()
+		s := scenario.Default()
 		change(&s)
 		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, smb.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)

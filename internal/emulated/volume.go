@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
@@ -215,7 +216,7 @@ func (v *volume) extend(in []byte) error {
 	}
 	d := v.disk
 	// Which control codes want this privilege of the caller is documented for none of them but FSCTL_SET_REPARSE_POINT.
-	if err := d.node.privileged(manageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
+	if err := d.node.privileged(scenario.ManageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
 		return err
 	}
 	switch {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // IOCTL_DISK_ARE_VOLUMES_READY returns when the volume is there. After a reboot, volumes are not late.
 func TestVolumesThatArriveLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNode(t, func(s *Switches) { s.VolumesArriveLate = true })
+		n := newNode(t, func(s *scenario.Switches) { s.VolumesArriveLate = true })
 		volumes := func() int {
 			names, err := n.VolumeNames()
 			must(t, err)
@@ -62,7 +63,7 @@ func TestVolumesArriveOnTheNodesClock(t *testing.T) {
 			},
 			"the agent stops": func(n *Node) { n.Hasten(true) },
 		} {
-			n := newNode(t, func(s *Switches) { s.VolumesArriveLate = true })
+			n := newNode(t, func(s *scenario.Switches) { s.VolumesArriveLate = true })
 			stopped := true
 			_, err := n.SetClock(ClockChange{Stopped: &stopped})
 			must(t, err)
@@ -88,7 +89,7 @@ func TestVolumesArriveOnTheNodesClock(t *testing.T) {
 // An offline volume refuses all control codes but the one that brings it online. The name of its partition opens it,
 // too.
 func TestOfflineVolumeRefusals(t *testing.T) {
-	n := newNode(t, func(s *Switches) { s.AutomountOff = true })
+	n := newNode(t, func(s *scenario.Switches) { s.AutomountOff = true })
 	partition(t, n, oneDrive)
 	layout := layoutOf(t, n, 1)
 	if last := layout.Partitions[len(layout.Partitions)-1].Number; last != 2 {

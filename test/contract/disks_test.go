@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -94,7 +95,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 		"after the disk was brought online": {Function: "DeviceIoControl",
 			Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
 	} {
-		for _, msr := range []string{emulated.MSRImmediate, emulated.MSRDelayed} {
+		for _, msr := range []string{scenario.MSRImmediate, scenario.MSRDelayed} {
 			t.Run(name+", MSR "+msr, func(t *testing.T) {
 				n := caller.Switched(t, func(s *emulated.Switches) { s.MSR = msr })
 				fault.Times, fault.Error = 1, win32.ERROR_IO_DEVICE
@@ -119,17 +120,17 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 		"clones come online read-only":   func(s *emulated.Switches) { s.ClonesNeedWritable = false },
 		"offline disks are read-only":    func(s *emulated.Switches) { s.OfflineDisksReadOnly = true },
 		"a zeroed disk reads as MBR":     func(s *emulated.Switches) { s.ZeroedDiskIsMBR = true },
-		"the reserved partition is late": func(s *emulated.Switches) { s.MSR = emulated.MSRDelayed },
-		"no reserved partition":          func(s *emulated.Switches) { s.MSR = emulated.MSRNever },
+		"the reserved partition is late": func(s *emulated.Switches) { s.MSR = scenario.MSRDelayed },
+		"no reserved partition":          func(s *emulated.Switches) { s.MSR = scenario.MSRNever },
 		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
 		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
-		"it comes with the layout":       func(s *emulated.Switches) { s.MSR = emulated.MSRLate },
+		"it comes with the layout":       func(s *emulated.Switches) { s.MSR = scenario.MSRLate },
 		"volumes arrive late":            func(s *emulated.Switches) { s.VolumesArriveLate = true },
 		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
 		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
 		"all of them the other way at once": func(s *emulated.Switches) {
 			s.AttributesVersion, s.CreateDiskClears, s.OfflineDisksReadOnly, s.ZeroedDiskIsMBR = 16, true, true, true
-			s.MSR, s.GrowPartitionRefreshes, s.ExtendOneSectorLess = emulated.MSRDelayed, true, true
+			s.MSR, s.GrowPartitionRefreshes, s.ExtendOneSectorLess = scenario.MSRDelayed, true, true
 			s.VolumesArriveLate, s.AutomountOff, s.ClonesNeedWritable = true, true, false
 			s.MappingsOutliveReboot, s.EmptyRootNotFound = false, false
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -18,7 +19,7 @@ import (
 // FAT and exFAT know no reparse points and no POSIX deletion. A volume that was formatted elsewhere is walked all the
 // same.
 func TestVolumeWithoutReparsePoints(t *testing.T) {
-	s, err := emulated.ParseScenario("disk", []byte("disks: [{size: 1GiB, content: formatted, fileSystem: exFAT}]"))
+	s, err := scenario.Parse("disk", []byte("disks: [{size: 1GiB, content: formatted, fileSystem: exFAT}]"))
 	if err != nil {
 		t.Fatal(err)
 	}

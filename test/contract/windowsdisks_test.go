@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -220,7 +221,7 @@ func TestLUNsOnAzure(t *testing.T) {
 	} {
 		for name, change := range changes {
 			t.Run(profile+", "+name, func(t *testing.T) {
-				s, err := emulated.LoadScenario(profile)
+				s, err := scenario.Load(profile)
 				caller.OK(t, err)
 				s.Disks = slices.DeleteFunc(s.Disks, func(d emulated.DiskSpec) bool { return d.Adapter == data.Adapter })
 				change(&s)

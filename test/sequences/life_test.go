@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -121,7 +122,7 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
 	options := emulated.Options{}
 	if s.profile != "" {
-		scenario, err := emulated.LoadScenario(s.profile)
+		scenario, err := scenario.Load(s.profile)
 		caller.OK(t, err)
 		options.Scenario = &scenario
 	}

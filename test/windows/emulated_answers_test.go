@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -91,7 +92,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 	usual := emulated.DefaultSwitches()
 	other := usual
 	other.AttributesVersion, other.CreateDiskClears, other.ZeroedDiskIsMBR = 16, true, true
-	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = emulated.MSRDelayed, true, true
+	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = scenario.MSRDelayed, true, true
 	other.EmptyRootNotFound, other.MountPointCallsDelete, other.ClonesNeedWritable = false, true, false
 	for name, test := range map[string]struct {
 		switches emulated.Switches

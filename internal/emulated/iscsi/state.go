@@ -390,7 +390,7 @@ func (s State) Outage(name Endpoint) *Outage {
 	return setting.Find(s.Outages, func(o *Outage) bool { return o.Portal.Same(name) })
 }
 
-// adapterNumber is the number of the adapter that the disks of all sessions are on; each session is another target of it.
+// adapterNumber is that of the adapter that the disks of all sessions are on; each session is another target of it.
 const adapterNumber = 2
 
 // DefaultPort is the port of a portal without one (RFC 7143).

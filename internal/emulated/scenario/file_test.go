@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package scenario
 
 import (
 	"errors"
@@ -113,7 +113,7 @@ iscsiPortals:
 `
 
 func TestScenarioFileSetsEveryKey(t *testing.T) {
-	got, err := ParseScenario("every.yaml", []byte(everyKey))
+	got, err := Parse("every.yaml", []byte(everyKey))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +147,11 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			},
 			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: setting.TableMBR, Boot: true, Letter: "E"},
 		},
-		Adapters:    []AdapterSpec{{9, win32.BusTypeSas}},
+		Adapters:    []Adapter{{9, win32.BusTypeSas}},
 		PageFiles:   []string{`E:\pagefile.sys`},
 		DumpFile:    `E:\dump.sys`,
-		Directories: append(DefaultScenario().Directories, `C:\a\b`, `\c`),
-		Services: []ServiceSpec{
+		Directories: append(Default().Directories, `C:\a\b`, `\c`),
+		Services: []services.Spec{
 			{
 				Name: "a", DisplayName: "A", StartType: win32.SERVICE_DISABLED,
 				Dependencies: []string{"b", "+group"}, Unstoppable: true,
@@ -186,13 +186,6 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			}
 		}
 	}
-	// A node can be made of it, and the formatted disk has its volume once it is online.
-	n := openNode(t, t.TempDir(), Options{Scenario: &got})
-	must(t, n.SetDiskOnline(2, true))
-	d := n.disks[2]
-	if list := d.volumes; len(list) != 1 || !list[0].formatted() {
-		t.Errorf("volumes of the formatted disk: %+v", list)
-	}
 }
 
 // fileKeys returns the keys of each mapping of a scenario file, by its Go type.
@@ -218,16 +211,16 @@ func fileKeys() map[string][]string {
 }
 
 func TestScenarioFileLeavesTheDefaults(t *testing.T) {
-	got, err := ParseScenario("x", []byte("smbiosSerial: other\nsystemDisk: {serial: x}\nswitches: {msr: never}\n"))
+	got, err := Parse("x", []byte("smbiosSerial: other\nsystemDisk: {serial: x}\nswitches: {msr: never}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := DefaultScenario()
+	want := Default()
 	want.SystemSerial, want.SystemDisk.SerialNumber, want.Switches.MSR = "other", "x", MSRNever
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got, err = ParseScenario("x", []byte("disks: []\niscsiPortals: []\n"))
+	got, err = Parse("x", []byte("disks: []\niscsiPortals: []\n"))
 	if err != nil || len(got.Disks) != 0 || len(got.ISCSI) != 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -322,7 +315,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := ParseScenario("f", []byte(test.text))
+			_, err := Parse("f", []byte(test.text))
 			var placed *strictyaml.Error
 			if !errors.As(err, &placed) || !strings.HasPrefix(err.Error(), test.want) {
 				t.Errorf("got %v\nwant %s", err, test.want)
@@ -343,7 +336,7 @@ func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 			"smbUsers:\n- name: u\n  password: " + secret + "\n",
 			"iscsiPortals:\n- address: a\n  targets:\n  - name: t\n    username: u\n    secret: " + secret + "\n",
 		} {
-			_, err := ParseScenario("f", []byte(text))
+			_, err := Parse("f", []byte(text))
 			if err == nil {
 				continue // it is a valid text after all
 			}
@@ -357,15 +350,21 @@ func TestScenarioErrorsHaveNoSecrets(t *testing.T) {
 
 func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "azure")
-	must(t, os.WriteFile(file, []byte("smbiosSerial: mine\n"), 0o600))
-	if s, err := LoadScenario(file); err != nil || s.SystemSerial != "mine" {
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("smbiosSerial: mine\n")
+	if s, err := Load(file); err != nil || s.SystemSerial != "mine" {
 		t.Errorf("a file called like a profile: got %q, %v", s.SystemSerial, err)
 	}
-	must(t, os.WriteFile(file, []byte(strings.Repeat("#", strictyaml.MaxBytes+1)), 0o600))
-	if _, err := LoadScenario(file); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+	write(strings.Repeat("#", strictyaml.MaxBytes+1))
+	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 		t.Errorf("a large file: got %v", err)
 	}
-	if _, err := LoadScenario(file + ".yaml"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(file + ".yaml"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: got %v", err)
 	}
 	want := []string{"aws-ebs-nvme", "aws-ebs-xen", "azure", "azure-gen1", "azure-nvme", "gce-pd-nvme", "gce-pd-scsi", "vsphere"}
@@ -374,30 +373,13 @@ func TestLoadScenarioReadsFilesAndProfiles(t *testing.T) {
 	}
 }
 
-func TestAttachFormattedDisk(t *testing.T) {
-	n := newNode(t, nil)
-	for _, sector := range []uint32{512, 4096} {
-		number, err := n.AttachDisk(bundle.Spec{SizeBytes: bundle.MinFormattedBytes, SectorSize: sector, LUNAuto: true, Formatted: true})
-		must(t, err)
-		d := n.disks[number]
-		list := d.volumes
-		if len(list) != 1 || !list[0].formatted() || list[0].length != 48<<20-1<<20 {
-			t.Fatalf("sectors of %d bytes: volumes %+v", sector, list)
-		}
-		if _, err := n.content(list[0], nil); err != nil {
-			t.Errorf("sectors of %d bytes: the volume is not mounted: %v", sector, err)
-		}
-	}
-	if _, err := n.AttachDisk(bundle.Spec{ImagePath: os.DevNull, SizeBytes: 1 << 30, Formatted: true}); !errors.Is(err, bundle.ErrInvalid) {
-		t.Errorf("an image to be formatted: got %v", err)
-	}
-}
-
 // The lists of the page have the keys of the decoder, and its list of profiles is complete.
 func TestScenarioKeysAreDocumented(t *testing.T) {
-	const page, begin, end = "../../docs/scenario-files.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
+	const page, begin, end = "../../../docs/scenario-files.md", "<!-- keys -->\n", "<!-- end of keys -->\n"
 	text, err := os.ReadFile(page)
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	head, rest, _ := strings.Cut(string(text), begin)
 	tables, tail, _ := strings.Cut(rest, end)
 	documented := map[string][]string{}
@@ -415,13 +397,10 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	known := fileKeys()
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
-		"The file": "Scenario", "switches": "Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
-		"adapters[]": "AdapterSpec", "services[]": "services.FileSpec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
+		"The file": "scenario.Scenario", "switches": "scenario.Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
+		"adapters[]": "scenario.Adapter", "services[]": "services.FileSpec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
 		"iscsiPortals[]": "iscsi.Portal", "iscsiPortals[].targets[]": "iscsi.Target", "iscsiPortals[].targets[].luns[]": "iscsi.LUN",
 	} {
-		if !strings.Contains(goType, ".") {
-			goType = "emulated." + goType
-		}
 		want[title] = known[goType]
 	}
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
@@ -447,7 +426,7 @@ func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte("disks: &a [*a]\n"))
 	f.Add([]byte("disks:\n- {size: 1GiB, content: formatted}\n---\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := ParseScenario("f", text)
+		s, err := Parse("f", text)
 		var placed *strictyaml.Error
 		switch {
 		case err == nil: // a node can be made of any scenario that is accepted

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package emulated
+package scenario
 
 import (
 	"embed"
@@ -17,9 +17,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
-// LoadScenario reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
+// Load reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
 // found as ./NAME. Errors: *strictyaml.Error, or those of the host.
-func LoadScenario(nameOrPath string) (Scenario, error) {
+func Load(nameOrPath string) (Scenario, error) {
 	if slices.Contains(Profiles(), nameOrPath) {
 		return profile(nameOrPath)
 	}
@@ -35,26 +35,26 @@ func LoadScenario(nameOrPath string) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	return ParseScenario(nameOrPath, text)
+	return Parse(nameOrPath, text)
 }
 
-// ParseScenario parses the text of a scenario file; the name is for errors, which are *strictyaml.Error. Anything that
+// Parse parses the text of a scenario file; the name is for errors, which are *strictyaml.Error. Anything that
 // the text leaves out is as in DefaultScenario.
-func ParseScenario(name string, text []byte) (Scenario, error) {
-	return parse(name, text, DefaultScenario())
+func Parse(name string, text []byte) (Scenario, error) {
+	return parseOver(name, text, Default())
 }
 
 //go:embed default.yaml
 var defaultScenario []byte // never changes
 
-// DefaultScenario returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10
+// Default returns the scenario that Open uses by default: a system disk of 64 GiB, a blank online disk of 10
 // GiB and a blank offline one of 20 GiB, and the directories that a kubelet makes.
-func DefaultScenario() Scenario {
-	s, _ := parse("default.yaml", defaultScenario, Scenario{}) // it is in the program
+func Default() Scenario {
+	s, _ := parseOver("default.yaml", defaultScenario, Scenario{}) // it is in the program
 	return s
 }
 
-func parse(name string, text []byte, s Scenario) (Scenario, error) {
+func parseOver(name string, text []byte, s Scenario) (Scenario, error) {
 	directories := s.Directories // those of the file are added
 	s.Directories = nil
 	file, err := strictyaml.Decode(name, text, &s)
@@ -106,5 +106,5 @@ func profile(name string) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	return ParseScenario(file, text)
+	return Parse(file, text)
 }
