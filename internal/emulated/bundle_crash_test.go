@@ -59,7 +59,7 @@ func bundleCrashCases() []crashCase {
 	// there returns whether the disk is attached, and looks for its file where it is.
 	there := func(t *testing.T, n *Node) bool {
 		t.Helper()
-		if v, ok := n.volume(id); ok {
+		if v, ok := n.disks.volume(id); ok {
 			inside(t, v.disk.image.Files(id))
 			return true
 		}
@@ -98,10 +98,10 @@ func bundleCrashCases() []crashCase {
 			},
 			func(t *testing.T, n *Node) string {
 				home := filepath.Join(n.dir, bundle.DisksDir, "new"+bundle.Suffix)
-				if _, err := os.Stat(home); err == nil && len(n.diskList()) == 3 { // it is whole, and a retry attaches it
+				if _, err := os.Stat(home); err == nil && len(n.disks.list()) == 3 { // it is whole, and a retry attaches it
 					detached(t, n, attachedAs(t, n, bundle.Spec{BundlePath: home}))
 				}
-				return oldOrNew(len(n.diskList()) == 4)
+				return oldOrNew(len(n.disks.list()) == 4)
 			},
 		},
 		{

@@ -87,8 +87,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	must(t, n.Close())
 	n = openNode(t, dir, Options{})
-	if len(n.diskList()) != 3 || len(n.state.Mounts) != 0 {
-		t.Errorf("%d disks, mounts %v", len(n.diskList()), n.state.Mounts)
+	if len(n.disks.list()) != 3 || len(n.state.Mounts) != 0 {
+		t.Errorf("%d disks, mounts %v", len(n.disks.list()), n.state.Mounts)
 	}
 }
 

@@ -59,7 +59,7 @@ func ioctl(n *Node, path string, code uint32, in []byte) error {
 }
 
 func firstData(n *Node) *volume {
-	for _, v := range n.volumeList() {
+	for _, v := range n.disks.volumes() {
 		if v.disk.number == 1 {
 			return v
 		}
@@ -356,7 +356,7 @@ func storageCases() []crashCase {
 				_, err := n.AttachDisk(bundle.Spec{SizeBytes: 8 << 20, LUNAuto: true})
 				return err
 			},
-			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.diskList()) == 4) },
+			func(_ *testing.T, n *Node) string { return oldOrNew(len(n.disks.list()) == 4) },
 		},
 		{
 			"log in to a target", discovered,

@@ -179,7 +179,7 @@ func checkTidy(t *testing.T, n *Node) {
 // checkImages makes sgdisk check every disk that has a GPT.
 func checkImages(t *testing.T, n *Node) {
 	t.Helper()
-	for _, d := range n.diskList() {
+	for _, d := range n.disks.list() {
 		if d.layout.Style == win32.PARTITION_STYLE_GPT {
 			if d.layout.GPT.FromBackup {
 				t.Errorf("disk %d has no primary table", d.number)
@@ -208,8 +208,8 @@ func TestCreationSurvivesDeathAtEveryStep(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %d steps: %v", steps, err)
 		}
-		if _, err := n.HostPath(`C:\Windows\System32`); err != nil || len(n.diskList()) != 3 {
-			t.Errorf("after %d steps: %d disks, %v", steps, len(n.diskList()), err)
+		if _, err := n.HostPath(`C:\Windows\System32`); err != nil || len(n.disks.list()) != 3 {
+			t.Errorf("after %d steps: %d disks, %v", steps, len(n.disks.list()), err)
 		}
 		checkImages(t, n)
 		must(t, n.Close())

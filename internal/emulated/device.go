@@ -20,7 +20,7 @@ import (
 
 // DiskInterfaces implements kernel.Devices.
 func (n *Node) DiskInterfaces() ([]string, error) {
-	return interfaces(n, (*Node).diskList)
+	return interfaces(n, func(n *Node) []*disk { return n.disks.list() })
 }
 
 // AdapterInterfaces implements kernel.Devices.
@@ -58,7 +58,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		return &mountManager{base}, nil
 	}
 	if number, ok := cutNumber(lower, `\\.\physicaldrive`); ok {
-		d, err := n.installed(number)
+		d, err := n.disks.installed(number)
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
 		_, instance, _ := strings.Cut(made, "#")
 		text, _, _ := strings.Cut(instance, "&")
 		number, _ := cutNumber(text, "")
-		if d, err := n.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
+		if d, err := n.disks.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
 			return &diskHandle{base, d}, nil
 		}
 		return nil, win32.ERROR_FILE_NOT_FOUND
@@ -221,7 +221,7 @@ func (n *Node) adapters() (all []adapter) {
 	for _, a := range n.state.Adapters {
 		all = append(all, adapter(a))
 	}
-	for _, d := range n.diskList() {
+	for _, d := range n.disks.list() {
 		all = append(all, adapter{d.record.Adapter, d.record.BusType})
 	}
 	for i := range all {

@@ -160,9 +160,9 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 }
 
 // identities returns the disk and partition GUIDs of the online disks except one.
-func (n *Node) identities(except *disk) map[guid.GUID]bool {
+func (all disks) identities(except *disk) map[guid.GUID]bool {
 	used := map[guid.GUID]bool{}
-	for _, d := range n.diskList() {
+	for _, d := range all.list() {
 		if d != except && !d.record.Offline {
 			for _, id := range d.layout.Identities() {
 				used[id] = true
@@ -174,7 +174,7 @@ func (n *Node) identities(except *disk) map[guid.GUID]bool {
 
 // leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
 func (d *disk) leaveIdentities() []bundle.Change {
-	others := d.node.identities(d)
+	others := d.node.disks.identities(d)
 	if !slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] }) {
 		return nil
 	}
@@ -211,7 +211,7 @@ type installation int
 const (
 	installed installation = iota
 	notInstalled
-	noticed
+	announced
 )
 
 // ReenumerateDevices implements kernel.Devices.
@@ -220,7 +220,7 @@ func (n *Node) ReenumerateDevices() error {
 		if err := n.privileged(scenario.LoadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
 			return err
 		}
-		n.noticeDisks()
+		n.disks.announce()
 		return nil
 	})
 }
@@ -228,15 +228,16 @@ func (n *Node) ReenumerateDevices() error {
 // UpdateStorageCache implements kernel.Devices.
 func (n *Node) UpdateStorageCache() error {
 	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
-		n.noticeDisks()
+		n.disks.announce()
 		return nil
 	})
 }
 
-func (n *Node) noticeDisks() {
-	for _, d := range n.disks {
+// announce tells Windows to look for new disks.
+func (all disks) announce() {
+	for _, d := range all {
 		if d.installing == notInstalled {
-			d.installing = noticed
+			d.installing = announced
 		}
 	}
 }
@@ -245,7 +246,7 @@ func (n *Node) noticeDisks() {
 func (n *Node) WaitForDeviceInstalls(time.Duration) error {
 	return n.call("CMP_WaitNoPendingInstallEvents", "", func() error {
 		for _, d := range n.disks {
-			if d.installing == noticed {
+			if d.installing == announced {
 				d.installing = installed
 				if err := d.refresh(); err != nil {
 					return err
@@ -257,8 +258,8 @@ func (n *Node) WaitForDeviceInstalls(time.Duration) error {
 }
 
 // installed returns the disk with a number, if it is there and installed.
-func (n *Node) installed(number uint32) (*disk, error) {
-	if d, ok := n.disks[number]; ok && d.installing == installed {
+func (all disks) installed(number uint32) (*disk, error) {
+	if d, ok := all[number]; ok && d.installing == installed {
 		return d, nil
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND

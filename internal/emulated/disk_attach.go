@@ -46,7 +46,8 @@ func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 func (n *Node) placeDisk(spec bundle.Spec, b *bundle.Locked) (record bundle.Record, err error) {
 	if b != nil {
 		if r := n.state.bundle(n.dir, b.Home); r != nil {
-			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, b.Home, r.Number)
+			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, b.Home,
+				r.Number)
 		}
 		err = b.Info.Complete(&spec, b.Home)
 	} else if spec.ImagePath != "" {

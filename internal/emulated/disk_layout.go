@@ -32,7 +32,7 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	}
 	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
-		return 0, d.createGPT(want, d.node.identities(d))
+		return 0, d.createGPT(want, d.node.disks.identities(d))
 	case win32.PARTITION_STYLE_MBR:
 		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
 	default:
@@ -151,7 +151,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	var blocks []gpt.Block
 	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
-		blocks, err = d.gptBlocks(want, d.node.identities(d))
+		blocks, err = d.gptBlocks(want, d.node.disks.identities(d))
 	case win32.PARTITION_STYLE_MBR:
 		blocks, err = d.mbrBlocks(want)
 	default:

@@ -165,7 +165,7 @@ func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
 func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
 	f func(d *disk, p win32.Partition) error) error {
 	return n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), func() error {
-		d, err := n.installed(diskNumber)
+		d, err := n.disks.installed(diskNumber)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func TestDefaultDisks(t *testing.T) {
 
 func TestOpenDeviceCodes(t *testing.T) {
 	n := newNode(t, nil)
-	c := n.volumeList()[1].name()
+	c := n.disks.volumes()[1].name()
 	for path, want := range map[string]win32.Errno{
 		`\\.\physicaldrive0`:          0,
 		`\\.\PhysicalDrive7`:          win32.ERROR_FILE_NOT_FOUND,
@@ -115,7 +115,7 @@ func TestOpenDeviceCodes(t *testing.T) {
 
 func TestControlCodesAndBuffers(t *testing.T) {
 	n := newNode(t, nil)
-	c := n.volumeList()[1].name()
+	c := n.disks.volumes()[1].name()
 	weak := openDevice(t, n, oneDrive, 0)
 	strong := openDevice(t, n, oneDrive, readWrite)
 	system := openDevice(t, n, `\\.\PhysicalDrive0`, readWrite)

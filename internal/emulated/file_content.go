@@ -60,8 +60,8 @@ func (n *Node) mount(what content) (*content, error) {
 }
 
 // dismount retires the content of one volume.
-func (n *Node) dismount(id guid.GUID) {
-	n.retire(errDismounted, func(c *content) bool { return !c.isShare() && c.id == id })
+func (all contents) dismount(id guid.GUID) {
+	all.retire(errDismounted, func(c *content) bool { return !c.isShare() && c.id == id })
 }
 
 // retire ends all use of the content and closes the host's directories: handles on it can only be closed.
@@ -75,14 +75,14 @@ func (c *content) retire(why error) {
 	c.opens = nil
 }
 
-// filesOpen reports whether any file of the volume is open.
-func (n *Node) filesOpen(v *volume) bool {
-	c := n.contents[v.disk.image.Files(v.id)]
+// open reports whether any file of the volume is open.
+func (all contents) open(v *volume) bool {
+	c := all[v.disk.image.Files(v.id)]
 	return c != nil && len(c.opens) > 0
 }
 
 // pages reports whether Windows pages to a file of the volume.
-func (n *Node) pages(v *volume) bool {
+func (v *volume) pages() bool {
 	if !v.formatted() {
 		return false
 	}

@@ -161,7 +161,7 @@ func (h *fileHandle) remove(e hostfiles.Entry) error {
 
 // posixDelete reports whether the file system frees a name while others have the file open.
 func (h *fileHandle) posixDelete() bool {
-	v, ok := h.content.node.volume(h.content.id)
+	v, ok := h.content.node.disks.volume(h.content.id)
 	return !ok || v.boot.FileSystem == "NTFS" // of a share: the server's file system
 }
 
@@ -225,7 +225,7 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	}
 	taken, err := hostfiles.Lookup(into.self, name)
 	switch {
-	case err == nil && os.SameFile(taken.Info, h.info) && e.Name != hostfiles.HostName(name): // its own name, in another case
+	case err == nil && os.SameFile(taken.Info, h.info) && e.Name != hostfiles.HostName(name): // its own, in another case
 	case err == nil:
 		return win32.ERROR_ALREADY_EXISTS
 	case !errors.Is(err, fs.ErrNotExist):

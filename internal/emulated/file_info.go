@@ -107,7 +107,7 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 func (h *fileHandle) fileID(out []byte) error {
 	id := deviceside.FileID{VolumeSerialNumber: h.content.share.Serial()}
 	if !h.content.isShare() {
-		v, ok := h.content.node.volume(h.content.id)
+		v, ok := h.content.node.disks.volume(h.content.id)
 		if !ok {
 			return errVolumeGone
 		}

@@ -38,7 +38,7 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 
 // knowsReparsePoints is false on FAT and exFAT.
 func (c *content) knowsReparsePoints() bool {
-	v, ok := c.node.volume(c.id)
+	v, ok := c.node.disks.volume(c.id)
 	return !ok || v.boot.FileSystem == "NTFS" || v.boot.FileSystem == "ReFS" // of a share: the server's file system
 }
 
@@ -79,7 +79,7 @@ func (h *fileHandle) changingReparse() (hostfiles.Entry, error) {
 	if err != nil {
 		return hostfiles.Entry{}, err
 	}
-	_, ok := h.content.node.volume(h.content.id)
+	_, ok := h.content.node.disks.volume(h.content.id)
 	switch {
 	case !ok && !h.content.isShare():
 		return hostfiles.Entry{}, errVolumeGone

@@ -161,7 +161,7 @@ func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
 		}
 		id = l.Volume
 	}
-	v, ok := n.volume(id)
+	v, ok := n.disks.volume(id)
 	if !ok {
 		return nil, win32.ERROR_PATH_NOT_FOUND
 	}

@@ -86,7 +86,7 @@ func TestOpenOneComponent(t *testing.T) {
 	must(t, err)
 	for form, want := range map[uint32]string{
 		win32.VOLUME_NAME_DOS:  `\\?\C:\d\Sub`,
-		win32.VOLUME_NAME_GUID: n.volumeList()[1].name() + `d\Sub`,
+		win32.VOLUME_NAME_GUID: n.disks.volumes()[1].name() + `d\Sub`,
 	} {
 		if got, err := sub.FinalPath(form); err != nil || got != want {
 			t.Errorf("final path: got %s, %v, want %s", got, err, want)

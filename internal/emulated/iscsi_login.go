@@ -77,7 +77,8 @@ func (c *initiator) iscsiArrived(session uint64) bool {
 
 // sessionDisks returns the attached disks of a session.
 func (c *initiator) sessionDisks(s iscsi.Session) []*disk {
-	return slices.DeleteFunc(c.node.diskList(), func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
+	return slices.DeleteFunc(c.node.disks.list(),
+		func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
 
 // LoginISCSITarget implements kernel.ISCSI.
@@ -141,7 +142,7 @@ func (c *initiator) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 // inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
-		return d.open[v.id] != nil || n.filesOpen(v) ||
+		return d.open[v.id] != nil || n.contents.open(v) ||
 			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isStale(m) })
 	})
 }

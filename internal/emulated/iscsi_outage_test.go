@@ -57,7 +57,7 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 	h := openDevice(t, n, lunDrive, win32.GENERIC_READ)
 	portalConnected(t, n, false)
 	setClock(t, n, ClockChange{Advance: holdTime})
-	if len(n.diskList()) != 3 {
+	if len(n.disks.list()) != 3 {
 		t.Error("the disk is still there")
 	}
 	_, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_LENGTH_INFO, nil, make([]byte, 8))
@@ -103,7 +103,7 @@ func TestOutageEndsByItself(t *testing.T) {
 	logIn(t, n, openLogin())
 	portalConnected(t, n, false)
 	must(t, n.update(func(s *state) { s.ISCSI.Outages[0].Since = s.Clock.now().Add(-holdTime) }))
-	before := len(n.diskList())
+	before := len(n.disks.list())
 	paths, err := n.DiskInterfaces()
 	must(t, err)
 	if len(paths) != before-1 {

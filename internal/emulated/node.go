@@ -21,16 +21,16 @@ type Node struct {
 	host *hostfiles.Host
 	lock *os.File
 
-	mu       sync.Mutex          // guards what follows, and the state directory; see call
-	state    state               // as in node.json; changed by update
-	disks    map[uint32]*disk    // nil: the node is closed, or half restored
-	contents map[string]*content // by the directory of the files
-	boot     int                 // counts reboots; device handles of earlier boots are invalid
-	online   map[guid.GUID]bool  // volumes that were brought online since the last boot
+	mu       sync.Mutex // guards what follows, and the state directory; see call
+	state    state      // as in node.json; changed by update
+	disks    disks      // nil: the node is closed, or half restored
+	contents contents
+	boot     int                // counts reboots; device handles of earlier boots are invalid
+	online   map[guid.GUID]bool // volumes that were brought online since the last boot
 
-	serviceControl
-	smbClient
-	initiator
+	serviceControl // kernel.Services
+	smbClient      // kernel.SMB
+	initiator      // kernel.ISCSI
 
 	privileges map[string]bool // enabled by the agent's process
 
@@ -52,7 +52,7 @@ func (n *Node) Close() error {
 // putDown ends the use of everything that is open.
 func (n *Node) putDown() error {
 	n.boot++
-	n.retire(errRebooted, func(*content) bool { return true })
+	n.contents.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
 	for _, d := range n.disks {
 		errs = append(errs, d.image.File.Close())
@@ -85,10 +85,13 @@ func (n *Node) follow(change func(*state)) error {
 	return saveState(n.host, n.dir, next)
 }
 
-// diskList returns the attached disks that are installed, by number.
-func (n *Node) diskList() []*disk {
-	list := make([]*disk, 0, len(n.disks))
-	for _, d := range n.disks {
+// disks are the attached disks, by number.
+type disks map[uint32]*disk
+
+// list returns the attached disks that are installed, by number.
+func (all disks) list() []*disk {
+	list := make([]*disk, 0, len(all))
+	for _, d := range all {
 		if d.installing == installed {
 			list = append(list, d)
 		}
@@ -97,10 +100,10 @@ func (n *Node) diskList() []*disk {
 	return list
 }
 
-// volumeList returns all current volumes, by disk and partition.
-func (n *Node) volumeList() []*volume {
+// volumes returns all current volumes, by disk and partition.
+func (all disks) volumes() []*volume {
 	var list []*volume
-	for _, d := range n.diskList() {
+	for _, d := range all.list() {
 		for _, v := range d.volumes {
 			if d.arriving(v.id) <= 0 {
 				list = append(list, v)
@@ -111,8 +114,8 @@ func (n *Node) volumeList() []*volume {
 }
 
 // volume returns the current volume with the GUID.
-func (n *Node) volume(id guid.GUID) (*volume, bool) {
-	for _, d := range n.disks {
+func (all disks) volume(id guid.GUID) (*volume, bool) {
+	for _, d := range all {
 		if v, ok := d.volume(id); ok {
 			return v, true
 		}
@@ -121,8 +124,8 @@ func (n *Node) volume(id guid.GUID) (*volume, bool) {
 }
 
 // volumeWith is like volume, but fails with ERROR_FILE_NOT_FOUND.
-func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
-	if v, ok := n.volume(id); ok {
+func (all disks) volumeWith(id guid.GUID) (*volume, error) {
+	if v, ok := all.volume(id); ok {
 		return v, nil
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND
@@ -130,21 +133,24 @@ func (n *Node) volumeWith(id guid.GUID) (*volume, error) {
 
 // retireGone retires the contents of volumes that are gone or have changed, and of shares that are out of reach.
 func (n *Node) retireGone() {
-	n.retire(errShareGone, func(c *content) bool {
+	n.contents.retire(errShareGone, func(c *content) bool {
 		return c.isShare() && n.state.SMB.Connectable(c.share.Server, c.share.Share) != nil
 	})
-	n.retire(errVolumeGone, func(c *content) bool {
-		v, ok := n.volume(c.id)
+	n.contents.retire(errVolumeGone, func(c *content) bool {
+		v, ok := n.disks.volume(c.id)
 		return !c.isShare() && (!ok || !v.formatted())
 	})
 }
 
+// contents are the mounted file systems, by the directory of the files.
+type contents map[string]*content
+
 // retire retires the contents that a function selects.
-func (n *Node) retire(why error, which func(*content) bool) {
-	for path, c := range n.contents {
+func (all contents) retire(why error, which func(*content) bool) {
+	for path, c := range all {
 		if which(c) {
 			c.retire(why)
-			delete(n.contents, path)
+			delete(all, path)
 		}
 	}
 }
@@ -167,7 +173,7 @@ func (n *Node) Reboot() error {
 		n.boot++
 		n.hasty = false
 		clear(n.privileges)
-		n.retire(errRebooted, func(*content) bool { return true })
+		n.contents.retire(errRebooted, func(*content) bool { return true })
 		if len(n.state.SMB.Mappings) > 0 {
 			if err := n.update(func(s *state) { s.SMB.Reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
 				return err

@@ -55,7 +55,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: h, lock: lock,
-		disks: map[uint32]*disk{}, contents: map[string]*content{},
+		disks: disks{}, contents: contents{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
 	n.serviceControl.node, n.smbClient.node, n.initiator.node = n, n, n

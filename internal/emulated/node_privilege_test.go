@@ -29,7 +29,7 @@ func TestPrivileges(t *testing.T) {
 		{scenario.LoadDriver, func(_ *testing.T, n *Node) error { return n.ReenumerateDevices() }, win32.ERROR_ACCESS_DENIED},
 		{scenario.ManageVolume, func(t *testing.T, n *Node) error {
 			t.Helper()
-			system := n.diskList()[0].volumes
+			system := n.disks.list()[0].volumes
 			return ioctl(n, strings.TrimSuffix(system[len(system)-1].name(), `\`),
 				win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(1))
 		}, win32.ERROR_ACCESS_DENIED},

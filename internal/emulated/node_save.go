@@ -199,7 +199,7 @@ func (n *Node) becomeRestored() error {
 	if err != nil {
 		return err
 	}
-	n.disks, n.host.Failed = map[uint32]*disk{}, false
+	n.disks, n.host.Failed = disks{}, false
 	if err := n.run(s); err != nil {
 		return err
 	}

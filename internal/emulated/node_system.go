@@ -102,7 +102,7 @@ func prefixed(before string, texts []string, after string) []string {
 
 // systemPartition returns the device of the partition that Windows boots from.
 func (n *Node) systemPartition() []string {
-	for _, d := range n.diskList() {
+	for _, d := range n.disks.list() {
 		if d.record.Image != n.state.BootImage {
 			continue
 		}
@@ -127,7 +127,7 @@ func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
 		}
 	}
 	number, numbered := cutNumber(name, `\\?\globalroot\device\harddiskvolume`)
-	for _, v := range n.volumeList() {
+	for _, v := range n.disks.volumes() {
 		if numbered && volumeNumber(v.disk.number, v.number) == number ||
 			!numbered && name == fmt.Sprintf(`\\?\globalroot\device\harddisk%d\partition%d`, v.disk.number, v.number) {
 			return v.id, true

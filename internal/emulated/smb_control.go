@@ -137,7 +137,7 @@ func (c *smbClient) DropSMBSessions(serverName string) error {
 				s.Mappings[i].Dropped = true
 			}
 		}
-		c.node.retire(errShareGone,
+		c.node.contents.retire(errShareGone,
 			func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
 		return s.Server(serverName) != nil
 	})
@@ -178,7 +178,7 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 		}
 	}
 	if !c.isShare() {
-		v, ok := c.node.volume(c.id)
+		v, ok := c.node.disks.volume(c.id)
 		if !ok {
 			return win32.FileFsFullSize{}, errVolumeGone
 		}

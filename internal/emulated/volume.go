@@ -101,7 +101,7 @@ func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 // ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
 func (n *Node) rootVolume(root string) (*volume, error) {
 	if id, ok := ntpath.ParseVolumeName(root); ok {
-		return n.volumeWith(id)
+		return n.disks.volumeWith(id)
 	}
 	p, err := ntpath.ParseMountPoint(root)
 	if err != nil {
@@ -135,7 +135,7 @@ func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
 
 func (n *Node) volumeOfDirectory(path string) (*volume, error) {
 	if id, ok := ntpath.ParseVolumeName(path); ok {
-		return n.volumeWith(id) // space checks whether it is mounted
+		return n.disks.volumeWith(id) // space checks whether it is mounted
 	}
 	p, err := ntpath.ParseWin32(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func (n *Node) format(name, fileSystem string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	v, err := n.volumeWith(id)
+	v, err := n.disks.volumeWith(id)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (n *Node) format(name, fileSystem string) error {
 	if d.record.System || opens != nil && opens.locked != nil {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	n.dismount(id)
+	n.contents.dismount(id)
 	if err := d.writable(); err != nil {
 		return err
 	}

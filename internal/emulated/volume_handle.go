@@ -19,7 +19,7 @@ type volumeHandle struct {
 }
 
 func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
-	v, err := n.volumeWith(id)
+	v, err := n.disks.volumeWith(id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		case win32.FSCTL_UNLOCK_VOLUME:
 			return 0, h.unlock()
 		case win32.FSCTL_DISMOUNT_VOLUME:
-			h.node.dismount(h.id)
+			h.node.contents.dismount(h.id)
 			return 0, nil
 		case win32.FSCTL_EXTEND_VOLUME:
 			return 0, v.extend(in)
@@ -162,8 +162,8 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 // itself.
 func (h *volumeHandle) lock(v *volume) error {
 	opens := h.opens()
-	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.filesOpen(v) ||
-		v.disk.record.System || h.node.pages(v) {
+	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.contents.open(v) ||
+		v.disk.record.System || v.pages() {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on no file can be opened

@@ -31,7 +31,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	v, err := n.volumeWith(id)
+	v, err := n.disks.volumeWith(id)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (n *Node) deleteMountPoint(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := n.volumeWith(id); err != nil {
+	if _, err := n.disks.volumeWith(id); err != nil {
 		return err
 	}
 	if err := h.usable(true); err != nil {
@@ -170,7 +170,7 @@ func (n *Node) deleteLetter(p ntpath.Path) error {
 // VolumeNames implements kernel.Volumes.
 func (n *Node) VolumeNames() ([]string, error) {
 	return called(n, "FindFirstVolumeW", "", func() (names []string, err error) {
-		for _, v := range n.volumeList() {
+		for _, v := range n.disks.volumes() {
 			names = append(names, v.name())
 		}
 		return names, nil
@@ -184,7 +184,7 @@ func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
 		if !ok {
 			return nil, win32.ERROR_INVALID_NAME
 		}
-		_, err := n.volumeWith(id)
+		_, err := n.disks.volumeWith(id)
 		return n.state.pathNames(id, nil), err
 	})
 }
@@ -236,7 +236,7 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = n.volumeWith(id)
+	_, err = n.disks.volumeWith(id)
 	return ntpath.VolumeName(id), err
 }
 
@@ -296,7 +296,7 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 // isStale reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
 // a directory on a volume that is absent, nor when the host cannot open it.
 func (n *Node) isStale(m mountState) bool {
-	if host, ok := n.volume(m.Host); !ok || !host.formatted() {
+	if host, ok := n.disks.volume(m.Host); !ok || !host.formatted() {
 		return false
 	}
 	id, err := n.mountedAt(ntpath.Path{Volume: m.Host, Names: m.Path}, strings.Join(m.Path, `\`))

@@ -45,8 +45,8 @@ func TestVolumeCodes(t *testing.T) {
 		{"information of C", second(n.VolumeInformation(`C:\`)), 0},
 		{"path names of no volume name", second(n.VolumePathNames(`C:\`)), win32.ERROR_INVALID_NAME},
 		{"path names of an unknown volume", second(n.VolumePathNames(unknownVolume)), win32.ERROR_FILE_NOT_FOUND},
-		{"format as ext4", n.FormatVolume(n.volumeList()[0].name(), "ext4"), win32.ERROR_INVALID_PARAMETER},
-		{"format C", n.FormatVolume(n.volumeList()[1].name(), "NTFS"), win32.ERROR_ACCESS_DENIED},
+		{"format as ext4", n.FormatVolume(n.disks.volumes()[0].name(), "ext4"), win32.ERROR_INVALID_PARAMETER},
+		{"format C", n.FormatVolume(n.disks.volumes()[1].name(), "NTFS"), win32.ERROR_ACCESS_DENIED},
 		{"format an unknown volume", n.FormatVolume(unknownVolume, "NTFS"), win32.ERROR_FILE_NOT_FOUND},
 		{"format no volume name", n.FormatVolume(`C:\`, "NTFS"), win32.ERROR_INVALID_PARAMETER},
 	} {
@@ -93,7 +93,7 @@ func TestMountPointCodes(t *testing.T) {
 		wantCode(t, "set: "+c.name, n.SetVolumeMountPoint(c.path, c.volume), c.want)
 	}
 	mkdir(t, n, `X:\inner`)
-	must(t, n.SetVolumeMountPoint(`C:\m\e\inner\`, n.volumeList()[1].name())) // C below itself
+	must(t, n.SetVolumeMountPoint(`C:\m\e\inner\`, n.disks.volumes()[1].name())) // C below itself
 	paths, err := n.VolumePathNames(v)
 	must(t, err)
 	if diff := cmp.Diff([]string{`X:\`, `C:\m\e\`, `C:\m\other\`}, paths); diff != "" {
@@ -122,7 +122,7 @@ func TestMountPointCodes(t *testing.T) {
 	wantCode(t, "delete C", n.DeleteVolumeMountPoint(`C:\`), win32.ERROR_ACCESS_DENIED)
 	must(t, n.DeleteVolumeMountPoint(`X:\`))
 	must(t, n.DeleteVolumeMountPoint(`C:\m\OTHER\`))
-	for path, want := range map[string]string{`C:\`: n.volumeList()[1].name(), `C:\m\link\..\e\`: v} {
+	for path, want := range map[string]string{`C:\`: n.disks.volumes()[1].name(), `C:\m\link\..\e\`: v} {
 		if got, err := n.VolumeNameForMountPoint(path); err != nil || got != want {
 			t.Errorf("%s: %s, %v", path, got, err)
 		}
