@@ -9,266 +9,145 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-func (k *intercepted) DiskInterfaces() (v1 []string, err error) {
-	call := Call{Function: "DiskInterfaces"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.DiskInterfaces(); return err })
-	return v1, err
+func (k *intercepted) DiskInterfaces() ([]string, error) {
+	return returned(k, Call{Function: "DiskInterfaces"}, func() ([]string, error) { return k.kernel.DiskInterfaces() })
 }
-
-func (k *intercepted) AdapterInterfaces() (v1 []string, err error) {
-	call := Call{Function: "AdapterInterfaces"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.AdapterInterfaces(); return err })
-	return v1, err
+func (k *intercepted) AdapterInterfaces() ([]string, error) {
+	return returned(k, Call{Function: "AdapterInterfaces"}, func() ([]string, error) { return k.kernel.AdapterInterfaces() })
 }
-
-func (k *intercepted) ReenumerateDevices() (err error) {
-	call := Call{Function: "ReenumerateDevices"}
-	err = k.call(call, func() (err error) { err = k.kernel.ReenumerateDevices(); return err })
-	return err
+func (k *intercepted) ReenumerateDevices() error {
+	return k.call(Call{Function: "ReenumerateDevices"}, func() error { return k.kernel.ReenumerateDevices() })
 }
-
-func (k *intercepted) WaitForDeviceInstalls(limit time.Duration) (err error) {
-	call := Call{Function: "WaitForDeviceInstalls"}
-	err = k.call(call, func() (err error) { err = k.kernel.WaitForDeviceInstalls(limit); return err })
-	return err
+func (k *intercepted) WaitForDeviceInstalls(limit time.Duration) error {
+	return k.call(Call{Function: "WaitForDeviceInstalls"}, func() error { return k.kernel.WaitForDeviceInstalls(limit) })
 }
-
-func (k *intercepted) UpdateStorageCache() (err error) {
-	call := Call{Function: "UpdateStorageCache"}
-	err = k.call(call, func() (err error) { err = k.kernel.UpdateStorageCache(); return err })
-	return err
+func (k *intercepted) UpdateStorageCache() error {
+	return k.call(Call{Function: "UpdateStorageCache"}, func() error { return k.kernel.UpdateStorageCache() })
 }
-
-func (k *intercepted) ResizePartition(diskNumber uint32, offset int64, sizeBytes int64) (err error) {
-	call := Call{Function: "ResizePartition", Object: fmt.Sprintf("disk %d, offset %d", diskNumber, offset), Argument: fmt.Sprintf("%d bytes", sizeBytes)}
-	err = k.call(call, func() (err error) { err = k.kernel.ResizePartition(diskNumber, offset, sizeBytes); return err })
-	return err
+func (k *intercepted) ResizePartition(diskNumber uint32, offset int64, sizeBytes int64) error {
+	return k.call(Call{Function: "ResizePartition", Object: fmt.Sprintf("disk %d, offset %d", diskNumber, offset), Argument: fmt.Sprintf("%d bytes", sizeBytes)}, func() error { return k.kernel.ResizePartition(diskNumber, offset, sizeBytes) })
 }
-
-func (k *intercepted) OnlinePartition(diskNumber uint32, offset int64) (err error) {
-	call := Call{Function: "OnlinePartition", Object: fmt.Sprintf("disk %d, offset %d", diskNumber, offset)}
-	err = k.call(call, func() (err error) { err = k.kernel.OnlinePartition(diskNumber, offset); return err })
-	return err
+func (k *intercepted) OnlinePartition(diskNumber uint32, offset int64) error {
+	return k.call(Call{Function: "OnlinePartition", Object: fmt.Sprintf("disk %d, offset %d", diskNumber, offset)}, func() error { return k.kernel.OnlinePartition(diskNumber, offset) })
 }
-
-func (k *intercepted) SystemWindowsDirectory() (v1 string, err error) {
-	call := Call{Function: "SystemWindowsDirectory"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.SystemWindowsDirectory(); return err })
-	return v1, err
+func (k *intercepted) SystemWindowsDirectory() (string, error) {
+	return returned(k, Call{Function: "SystemWindowsDirectory"}, func() (string, error) { return k.kernel.SystemWindowsDirectory() })
 }
-
-func (k *intercepted) VolumeNames() (v1 []string, err error) {
-	call := Call{Function: "VolumeNames"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.VolumeNames(); return err })
-	return v1, err
+func (k *intercepted) VolumeNames() ([]string, error) {
+	return returned(k, Call{Function: "VolumeNames"}, func() ([]string, error) { return k.kernel.VolumeNames() })
 }
-
-func (k *intercepted) VolumePathNames(volumeName string) (v1 []string, err error) {
-	call := Call{Function: "VolumePathNames", Object: volumeName}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.VolumePathNames(volumeName); return err })
-	return v1, err
+func (k *intercepted) VolumePathNames(volumeName string) ([]string, error) {
+	return returned(k, Call{Function: "VolumePathNames", Object: volumeName}, func() ([]string, error) { return k.kernel.VolumePathNames(volumeName) })
 }
-
-func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (v1 string, err error) {
-	call := Call{Function: "VolumeNameForMountPoint", Object: mountPoint}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.VolumeNameForMountPoint(mountPoint); return err })
-	return v1, err
+func (k *intercepted) VolumeNameForMountPoint(mountPoint string) (string, error) {
+	return returned(k, Call{Function: "VolumeNameForMountPoint", Object: mountPoint}, func() (string, error) { return k.kernel.VolumeNameForMountPoint(mountPoint) })
 }
-
-func (k *intercepted) SetVolumeMountPoint(mountPoint string, volumeName string) (err error) {
-	call := Call{Function: "SetVolumeMountPoint", Object: mountPoint, Argument: volumeName}
-	err = k.call(call, func() (err error) { err = k.kernel.SetVolumeMountPoint(mountPoint, volumeName); return err })
-	return err
+func (k *intercepted) SetVolumeMountPoint(mountPoint string, volumeName string) error {
+	return k.call(Call{Function: "SetVolumeMountPoint", Object: mountPoint, Argument: volumeName}, func() error { return k.kernel.SetVolumeMountPoint(mountPoint, volumeName) })
 }
-
-func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) (err error) {
-	call := Call{Function: "DeleteVolumeMountPoint", Object: mountPoint}
-	err = k.call(call, func() (err error) { err = k.kernel.DeleteVolumeMountPoint(mountPoint); return err })
-	return err
+func (k *intercepted) DeleteVolumeMountPoint(mountPoint string) error {
+	return k.call(Call{Function: "DeleteVolumeMountPoint", Object: mountPoint}, func() error { return k.kernel.DeleteVolumeMountPoint(mountPoint) })
 }
-
-func (k *intercepted) VolumeInformation(root string) (v1 string, err error) {
-	call := Call{Function: "VolumeInformation", Object: root}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.VolumeInformation(root); return err })
-	return v1, err
+func (k *intercepted) VolumeInformation(root string) (string, error) {
+	return returned(k, Call{Function: "VolumeInformation", Object: root}, func() (string, error) { return k.kernel.VolumeInformation(root) })
 }
-
-func (k *intercepted) DiskFreeSpace(root string) (v1 uint64, v2 uint64, err error) {
+func (k *intercepted) DiskFreeSpace(root string) (uint64, uint64, error) {
+	var v uint64
+	var w uint64
 	call := Call{Function: "DiskFreeSpace", Object: root}
-	call.Output = func() any { return Space{v1, v2} }
-	err = k.call(call, func() (err error) { v1, v2, err = k.kernel.DiskFreeSpace(root); return err })
-	return v1, v2, err
+	call.Output = func() any { return Space{v, w} }
+	err := k.call(call, func() (err error) { v, w, err = k.kernel.DiskFreeSpace(root); return err })
+	return v, w, err
 }
-
-func (k *intercepted) FormatVolume(volumeName string, fileSystem string) (err error) {
-	call := Call{Function: "FormatVolume", Object: volumeName, Argument: fileSystem}
-	err = k.call(call, func() (err error) { err = k.kernel.FormatVolume(volumeName, fileSystem); return err })
-	return err
+func (k *intercepted) FormatVolume(volumeName string, fileSystem string) error {
+	return k.call(Call{Function: "FormatVolume", Object: volumeName, Argument: fileSystem}, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
 }
-
-func (k *intercepted) AddISCSISendTargetPortal(portal []byte) (err error) {
-	call := Call{Function: "AddISCSISendTargetPortal", Object: portalName(portal)}
-	err = k.call(call, func() (err error) { err = k.kernel.AddISCSISendTargetPortal(portal); return err })
-	return err
+func (k *intercepted) AddISCSISendTargetPortal(portal []byte) error {
+	return k.call(Call{Function: "AddISCSISendTargetPortal", Object: portalName(portal)}, func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
 }
-
-func (k *intercepted) ReportISCSISendTargetPortals() (v1 []byte, v2 int, err error) {
+func (k *intercepted) ReportISCSISendTargetPortals() ([]byte, int, error) {
+	var v []byte
+	var w int
 	call := Call{Function: "ReportISCSISendTargetPortals"}
-	call.Output = func() any { return Array{v1, v2} }
-	err = k.call(call, func() (err error) { v1, v2, err = k.kernel.ReportISCSISendTargetPortals(); return err })
-	return v1, v2, err
+	call.Output = func() any { return Array{v, w} }
+	err := k.call(call, func() (err error) { v, w, err = k.kernel.ReportISCSISendTargetPortals(); return err })
+	return v, w, err
 }
-
-func (k *intercepted) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) (err error) {
-	call := Call{Function: "RefreshISCSISendTargetPortal", Object: portalName(portal), Parameters: []any{initiator, initiatorPort}}
-	err = k.call(call, func() (err error) {
-		err = k.kernel.RefreshISCSISendTargetPortal(initiator, initiatorPort, portal)
-		return err
-	})
-	return err
+func (k *intercepted) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return k.call(Call{Function: "RefreshISCSISendTargetPortal", Object: portalName(portal), Parameters: []any{initiator, initiatorPort}}, func() error { return k.kernel.RefreshISCSISendTargetPortal(initiator, initiatorPort, portal) })
 }
-
-func (k *intercepted) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) (err error) {
-	call := Call{Function: "RemoveISCSISendTargetPortal", Object: portalName(portal), Parameters: []any{initiator, initiatorPort}}
-	err = k.call(call, func() (err error) {
-		err = k.kernel.RemoveISCSISendTargetPortal(initiator, initiatorPort, portal)
-		return err
-	})
-	return err
+func (k *intercepted) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return k.call(Call{Function: "RemoveISCSISendTargetPortal", Object: portalName(portal), Parameters: []any{initiator, initiatorPort}}, func() error { return k.kernel.RemoveISCSISendTargetPortal(initiator, initiatorPort, portal) })
 }
-
-func (k *intercepted) ReportISCSITargets() (v1 []string, err error) {
-	call := Call{Function: "ReportISCSITargets"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.ReportISCSITargets(); return err })
-	return v1, err
+func (k *intercepted) ReportISCSITargets() ([]string, error) {
+	return returned(k, Call{Function: "ReportISCSITargets"}, func() ([]string, error) { return k.kernel.ReportISCSITargets() })
 }
-
-func (k *intercepted) ReportISCSITargetPortals(target string) (v1 []byte, v2 int, err error) {
+func (k *intercepted) ReportISCSITargetPortals(target string) ([]byte, int, error) {
+	var v []byte
+	var w int
 	call := Call{Function: "ReportISCSITargetPortals", Object: target}
-	call.Output = func() any { return Array{v1, v2} }
-	err = k.call(call, func() (err error) { v1, v2, err = k.kernel.ReportISCSITargetPortals(target); return err })
-	return v1, v2, err
+	call.Output = func() any { return Array{v, w} }
+	err := k.call(call, func() (err error) { v, w, err = k.kernel.ReportISCSITargetPortals(target); return err })
+	return v, w, err
 }
-
-func (k *intercepted) ISCSIDiscoveryMechanisms(target string) (v1 []string, err error) {
-	call := Call{Function: "ISCSIDiscoveryMechanisms", Object: target}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.ISCSIDiscoveryMechanisms(target); return err })
-	return v1, err
+func (k *intercepted) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
+	return returned(k, Call{Function: "ISCSIDiscoveryMechanisms", Object: target}, func() ([]string, error) { return k.kernel.ISCSIDiscoveryMechanisms(target) })
 }
-
-func (k *intercepted) ISCSISessionList() (v1 ISCSISessions, err error) {
-	call := Call{Function: "ISCSISessionList"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.ISCSISessionList(); return err })
-	return v1, err
+func (k *intercepted) ISCSISessionList() (ISCSISessions, error) {
+	return returned(k, Call{Function: "ISCSISessionList"}, func() (ISCSISessions, error) { return k.kernel.ISCSISessionList() })
 }
-
-func (k *intercepted) DevicesForISCSISession(session win32.ISCSIUniqueID) (v1 []byte, v2 int, err error) {
+func (k *intercepted) DevicesForISCSISession(session win32.ISCSIUniqueID) ([]byte, int, error) {
+	var v []byte
+	var w int
 	call := Call{Function: "DevicesForISCSISession", Object: sessionName(session)}
-	call.Output = func() any { return Array{v1, v2} }
-	err = k.call(call, func() (err error) { v1, v2, err = k.kernel.DevicesForISCSISession(session); return err })
-	return v1, v2, err
+	call.Output = func() any { return Array{v, w} }
+	err := k.call(call, func() (err error) { v, w, err = k.kernel.DevicesForISCSISession(session); return err })
+	return v, w, err
 }
-
-func (k *intercepted) ISCSIPersistentLogins() (v1 []byte, v2 int, err error) {
+func (k *intercepted) ISCSIPersistentLogins() ([]byte, int, error) {
+	var v []byte
+	var w int
 	call := Call{Function: "ISCSIPersistentLogins"}
-	call.Output = func() any { return Array{v1, v2} }
-	err = k.call(call, func() (err error) { v1, v2, err = k.kernel.ISCSIPersistentLogins(); return err })
-	return v1, v2, err
+	call.Output = func() any { return Array{v, w} }
+	err := k.call(call, func() (err error) { v, w, err = k.kernel.ISCSIPersistentLogins(); return err })
+	return v, w, err
 }
-
-func (k *intercepted) LoginISCSITarget(login ISCSILogin) (v1 win32.ISCSIUniqueID, err error) {
-	call := Call{Function: "LoginISCSITarget", Object: login.Target, Parameters: []any{portalName(login.Portal), login.InformationSpecified, login.AuthType}}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.LoginISCSITarget(login); return err })
-	return v1, err
+func (k *intercepted) LoginISCSITarget(login ISCSILogin) (win32.ISCSIUniqueID, error) {
+	return returned(k, Call{Function: "LoginISCSITarget", Object: login.Target, Parameters: []any{portalName(login.Portal), login.InformationSpecified, login.AuthType}}, func() (win32.ISCSIUniqueID, error) { return k.kernel.LoginISCSITarget(login) })
 }
-
-func (k *intercepted) LogoutISCSITarget(session win32.ISCSIUniqueID) (err error) {
-	call := Call{Function: "LogoutISCSITarget", Object: sessionName(session)}
-	err = k.call(call, func() (err error) { err = k.kernel.LogoutISCSITarget(session); return err })
-	return err
+func (k *intercepted) LogoutISCSITarget(session win32.ISCSIUniqueID) error {
+	return k.call(Call{Function: "LogoutISCSITarget", Object: sessionName(session)}, func() error { return k.kernel.LogoutISCSITarget(session) })
 }
-
-func (k *intercepted) SetISCSIInitiatorCHAPSharedSecret(secret Secret) (err error) {
-	call := Call{Function: "SetISCSIInitiatorCHAPSharedSecret"}
-	err = k.call(call, func() (err error) { err = k.kernel.SetISCSIInitiatorCHAPSharedSecret(secret); return err })
-	return err
+func (k *intercepted) SetISCSIInitiatorCHAPSharedSecret(secret Secret) error {
+	return k.call(Call{Function: "SetISCSIInitiatorCHAPSharedSecret"}, func() error { return k.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }
-
-func (k *intercepted) QueryService(name string) (v1 Service, err error) {
-	call := Call{Function: "QueryService", Object: name}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.QueryService(name); return err })
-	return v1, err
+func (k *intercepted) QueryService(name string) (Service, error) {
+	return returned(k, Call{Function: "QueryService", Object: name}, func() (Service, error) { return k.kernel.QueryService(name) })
 }
-
-func (k *intercepted) StartService(name string) (err error) {
-	call := Call{Function: "StartService", Object: name}
-	err = k.call(call, func() (err error) { err = k.kernel.StartService(name); return err })
-	return err
+func (k *intercepted) StartService(name string) error {
+	return k.call(Call{Function: "StartService", Object: name}, func() error { return k.kernel.StartService(name) })
 }
-
-func (k *intercepted) StopService(name string) (err error) {
-	call := Call{Function: "StopService", Object: name}
-	err = k.call(call, func() (err error) { err = k.kernel.StopService(name); return err })
-	return err
+func (k *intercepted) StopService(name string) error {
+	return k.call(Call{Function: "StopService", Object: name}, func() error { return k.kernel.StopService(name) })
 }
-
-func (k *intercepted) DependentServices(name string) (v1 []string, err error) {
-	call := Call{Function: "DependentServices", Object: name}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.DependentServices(name); return err })
-	return v1, err
+func (k *intercepted) DependentServices(name string) ([]string, error) {
+	return returned(k, Call{Function: "DependentServices", Object: name}, func() ([]string, error) { return k.kernel.DependentServices(name) })
 }
-
-func (k *intercepted) SystemFirmwareTable(provider uint32, id uint32) (v1 []byte, err error) {
-	call := Call{Function: "SystemFirmwareTable", Code: provider, Parameters: []any{id}}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.SystemFirmwareTable(provider, id); return err })
-	return v1, err
+func (k *intercepted) SystemFirmwareTable(provider uint32, id uint32) ([]byte, error) {
+	return returned(k, Call{Function: "SystemFirmwareTable", Code: provider, Parameters: []any{id}}, func() ([]byte, error) { return k.kernel.SystemFirmwareTable(provider, id) })
 }
-
-func (k *intercepted) RegistryStrings(key string, value string) (v1 []string, err error) {
-	call := Call{Function: "RegistryStrings", Object: key + `\` + value}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.RegistryStrings(key, value); return err })
-	return v1, err
+func (k *intercepted) RegistryStrings(key string, value string) ([]string, error) {
+	return returned(k, Call{Function: "RegistryStrings", Object: key + `\` + value}, func() ([]string, error) { return k.kernel.RegistryStrings(key, value) })
 }
-
-func (k *intercepted) EnablePrivilege(name string) (err error) {
-	call := Call{Function: "EnablePrivilege", Object: name}
-	err = k.call(call, func() (err error) { err = k.kernel.EnablePrivilege(name); return err })
-	return err
+func (k *intercepted) EnablePrivilege(name string) error {
+	return k.call(Call{Function: "EnablePrivilege", Object: name}, func() error { return k.kernel.EnablePrivilege(name) })
 }
-
-func (k *intercepted) SMBGlobalMappings() (v1 []SMBGlobalMapping, err error) {
-	call := Call{Function: "SMBGlobalMappings"}
-	call.Output = func() any { return v1 }
-	err = k.call(call, func() (err error) { v1, err = k.kernel.SMBGlobalMappings(); return err })
-	return v1, err
+func (k *intercepted) SMBGlobalMappings() ([]SMBGlobalMapping, error) {
+	return returned(k, Call{Function: "SMBGlobalMappings"}, func() ([]SMBGlobalMapping, error) { return k.kernel.SMBGlobalMappings() })
 }
-
-func (k *intercepted) CreateSMBGlobalMapping(remotePath string, userName string, password Secret, requirePrivacy bool) (err error) {
-	call := Call{Function: "CreateSMBGlobalMapping", Object: remotePath, Parameters: []any{requirePrivacy}}
-	err = k.call(call, func() (err error) {
-		err = k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy)
-		return err
-	})
-	return err
+func (k *intercepted) CreateSMBGlobalMapping(remotePath string, userName string, password Secret, requirePrivacy bool) error {
+	return k.call(Call{Function: "CreateSMBGlobalMapping", Object: remotePath, Parameters: []any{requirePrivacy}}, func() error { return k.kernel.CreateSMBGlobalMapping(remotePath, userName, password, requirePrivacy) })
 }
-
-func (k *intercepted) RemoveSMBGlobalMapping(remotePath string) (err error) {
-	call := Call{Function: "RemoveSMBGlobalMapping", Object: remotePath}
-	err = k.call(call, func() (err error) { err = k.kernel.RemoveSMBGlobalMapping(remotePath); return err })
-	return err
+func (k *intercepted) RemoveSMBGlobalMapping(remotePath string) error {
+	return k.call(Call{Function: "RemoveSMBGlobalMapping", Object: remotePath}, func() error { return k.kernel.RemoveSMBGlobalMapping(remotePath) })
 }

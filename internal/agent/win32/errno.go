@@ -18,10 +18,10 @@ func (e Errno) Error() string {
 		number = fmt.Sprintf("0x%08x", uint32(e))
 	}
 	if name := e.Name(); name != "" {
-		return fmt.Sprintf("%s (%s, %s)", errnoTexts[e], name, number)
+		return fmt.Sprintf("%s (%s, %s)", errnos[e].text, name, number)
 	}
 	return "Windows error " + number
 }
 
 // Name returns the code's name in winerror.h, or "" if this package does not know it.
-func (e Errno) Name() string { return errnoNames[e] }
+func (e Errno) Name() string { return errnos[e].name }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/kubernetes-csi/csi-proxy/internal/agent/win32" //nolint:revive // its tables are full of these names
@@ -38,11 +39,12 @@ func TestErrno(t *testing.T) {
 // TestErrnoNames: each constant has its own name, and a text.
 func TestErrnoNames(t *testing.T) {
 	ours := packageConstants(t)
-	for code, name := range ErrnoNames() {
+	for code := range Errnos() {
+		name := code.Name()
 		if got, want := fmt.Sprint(uint32(code)), ours[name]; want == nil || got != want.ExactString() {
 			t.Errorf("%s = %s, want %v", name, got, want)
 		}
-		if ErrnoTexts[code] == "" {
+		if strings.HasPrefix(code.Error(), " (") {
 			t.Errorf("%s has no text", name)
 		}
 	}

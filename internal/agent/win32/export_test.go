@@ -38,8 +38,5 @@ var Sizes = map[string]int{
 // align rounds n up to a multiple of to, a power of two.
 func align(n, to int) int { return (n + to - 1) &^ (to - 1) }
 
-// ErrnoTexts are the texts of the error codes.
-var ErrnoTexts = errnoTexts
-
 // OffsetSymlinkNames is where the names of a symbolic link begin.
 const OffsetSymlinkNames = offsetSymlinkNames

@@ -16,7 +16,11 @@ import (
 // ParseErrno parses an error code: its name in winerror.h, if package win32 knows it, or its number in any of Go's
 // notations.
 func ParseErrno(text string) (win32.Errno, error) {
-	return parseCode(text, "Win32 error code", win32.ErrnoNames())
+	names := map[win32.Errno]string{}
+	for code := range win32.Errnos() {
+		names[code] = code.Name()
+	}
+	return parseCode(text, "Win32 error code", names)
 }
 
 // ParseControlCode parses a control code: its name, if package win32 knows it, or its number in any of Go's notations.
