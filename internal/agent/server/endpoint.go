@@ -77,8 +77,8 @@ func (m Method) Through(mapping *versions.Mapping) Method {
 	return m
 }
 
-// Around returns the method with each call inside a function, which makes it by do or fails it on purpose. Recording and
-// counting stand around both, so that they show what the caller sees.
+// Around returns the method with each call inside a function, which makes it by do or fails it on purpose. Recording
+// and counting stand around both, so that they show what the caller sees.
 func (m Method) Around(f func(ctx context.Context, do func() error) error) Method {
 	inner := m.call
 	m.call = func(ctx context.Context, decode func(any) error) (response any, err error) {
