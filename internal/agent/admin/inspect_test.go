@@ -210,6 +210,33 @@ func TestInspectWhileWindowsHangs(t *testing.T) {
 	}
 }
 
+// TestInspectOfASilentServer: one share of a server that hangs is asked, and all are found to be silent in time.
+func TestInspectOfASilentServer(t *testing.T) {
+	n := testnode.Start(t, testnode.Options{})
+	const shares = 60
+	for i := range shares {
+		name := fmt.Sprintf("s%d", i)
+		noError(t, n.Emulated.AddSMBShare("fs.emulated", name, nil))
+		_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{
+			RemotePath: `\\fs.emulated\` + name, LocalPath: pods + `\` + name, Username: "csi", Password: "csi-password",
+		})
+		noError(t, err)
+	}
+	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: "UNC", Hang: true})
+	defer n.Faults.Release()
+	r, err := n.Admin(t).Inspect(t.Context(), &admin.InspectRequest{Thorough: true})
+	noError(t, err)
+	silent := 0
+	for _, m := range r.GetSmbMappings() {
+		if m.GetError() != "" {
+			silent++
+		}
+	}
+	if silent != shares || len(r.GetUnanswered()) > 0 {
+		t.Errorf("%d of %d shares are silent; missing %q", silent, shares, r.GetMissing())
+	}
+}
+
 // TestInspectReportsPartsThatFail: a part that fails does not hide the others.
 func TestInspectReportsPartsThatFail(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
