@@ -99,7 +99,7 @@ func TestSMBCodes(t *testing.T) {
 		codes.Unauthenticated: {86, 1240, 1244, 1245, 1312, 1317, 1326, 1327, 1328, 1329, 1330, 1331, 1385, 1793, 1907, 1909,
 			2202, 2242},
 		codes.FailedPrecondition: {52, 85, 384, 1219, 1272, 1396, 1397, 1398, 1786, 1787, 1788, 1789, 1790, 2138},
-		codes.ResourceExhausted:  {8, 56, 68, 69, 71, 1220, 1450},
+		codes.ResourceExhausted:  {8, 68, 71, 1220, 1450},
 		codes.PermissionDenied:   {5, 65},
 		codes.InvalidArgument:    {66, 87},
 		codes.NotFound:           {67},

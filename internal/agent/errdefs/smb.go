@@ -39,7 +39,6 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 		return smbCode{Unavailable, SMBServerSilent, ""}, true
 	case win32.ERROR_SEM_TIMEOUT:
 		return smbCode{DeadlineExceeded, SMBServerSilent, ""}, true
-
 	case win32.ERROR_DOWNGRADE_DETECTED, win32.ERROR_NO_LOGON_SERVERS, win32.ERROR_NO_SUCH_DOMAIN,
 		win32.ERROR_DOMAIN_CONTROLLER_NOT_FOUND, win32.ERROR_NETLOGON_NOT_STARTED:
 		return smbCode{Unavailable, SMBDomainSilent, ""}, true
@@ -83,8 +82,7 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 		return smbCode{FailedPrecondition, SMBOther, "turn SMB 2 or 3 on at the server"}, true
 	case win32.ERROR_SHARING_PAUSED, win32.ERROR_EXTENDED_ERROR:
 		return smbCode{Unavailable, SMBOther, ""}, true
-	case win32.ERROR_TOO_MANY_NAMES, win32.ERROR_TOO_MANY_CMDS, win32.ERROR_TOO_MANY_SESS, win32.ERROR_REQ_NOT_ACCEP,
-		win32.ERROR_REMOTE_SESSION_LIMIT_EXCEEDED:
+	case win32.ERROR_TOO_MANY_NAMES, win32.ERROR_REQ_NOT_ACCEP, win32.ERROR_REMOTE_SESSION_LIMIT_EXCEEDED:
 		return smbCode{ResourceExhausted, SMBOther, ""}, true
 	case win32.NERR_WkstaNotStarted:
 		return smbCode{FailedPrecondition, SMBOther, "start it: sc.exe start LanmanWorkstation"}, true

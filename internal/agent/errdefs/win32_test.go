@@ -23,9 +23,9 @@ func TestClassOfISCSI(t *testing.T) {
 		win32.ISDSC_INVALID_CHAP_SECRET:        InvalidArgument, win32.ISDSC_INVALID_TARGET_CHAP_SECRET: InvalidArgument,
 		win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET: InvalidArgument, win32.ISDSC_INVALID_CHAP_USER_NAME: InvalidArgument,
 		win32.ISDSC_INVALID_LOGON_AUTH_TYPE: InvalidArgument, win32.ISDSC_INVALID_ISCSI_NAME: InvalidArgument,
-		win32.ISDSC_INVALID_PARAMETER: InvalidArgument,
-		win32.ISDSC_SEND_FAILED:       Unavailable, win32.ISDSC_TARGET_MOVED_TEMPORARILY: Unavailable,
-		win32.ISDSC_TARGET_REMOVED: NotFound, win32.ISDSC_TOO_MANY_SESSIONS: ResourceExhausted,
+		win32.ISDSC_INVALID_PARAMETER:        InvalidArgument,
+		win32.ISDSC_TARGET_MOVED_TEMPORARILY: Unavailable,
+		win32.ISDSC_TARGET_REMOVED:           NotFound, win32.ISDSC_TOO_MANY_SESSIONS: ResourceExhausted,
 		win32.ISDSC_LOGIN_FAILED: Internal, win32.ISDSC_TARGET_ERROR: Internal,
 	} {
 		if got := classOf(code); got != want {

@@ -38,7 +38,6 @@ const (
 	ERROR_BAD_NETPATH                       Errno = 53   // the network path was not found
 	ERROR_NETWORK_BUSY                      Errno = 54   // the network is busy
 	ERROR_DEV_NOT_EXIST                     Errno = 55   // the resource or device is no longer there
-	ERROR_TOO_MANY_CMDS                     Errno = 56   // too many network commands are running
 	ERROR_BAD_NET_RESP                      Errno = 58   // the server cannot do what it was asked
 	ERROR_UNEXP_NET_ERR                     Errno = 59   // an unexpected network error occurred
 	ERROR_NETNAME_DELETED                   Errno = 64   // the network name is no longer there
@@ -46,7 +45,6 @@ const (
 	ERROR_BAD_DEV_TYPE                      Errno = 66   // the share is of the wrong kind
 	ERROR_BAD_NET_NAME                      Errno = 67   // the share was not found on the server
 	ERROR_TOO_MANY_NAMES                    Errno = 68   // this computer has too many network names
-	ERROR_TOO_MANY_SESS                     Errno = 69   // this computer has too many network sessions
 	ERROR_SHARING_PAUSED                    Errno = 70   // the server is paused or is starting
 	ERROR_REQ_NOT_ACCEP                     Errno = 71   // the server has as many connections as it accepts
 	ERROR_FILE_EXISTS                       Errno = 80   // the file exists

@@ -17,7 +17,6 @@ const (
 	ISDSC_AUTHORIZATION_FAILURE         Errno = 0xEFFF000A // the iSCSI target does not admit this initiator
 	ISDSC_NOT_FOUND                     Errno = 0xEFFF000B // the iSCSI object was not found
 	ISDSC_TARGET_REMOVED                Errno = 0xEFFF000C // the iSCSI target was removed
-	ISDSC_TOO_MANY_CONNECTIONS          Errno = 0xEFFF000E // the iSCSI session has too many connections
 	ISDSC_TARGET_ERROR                  Errno = 0xEFFF0012 // the iSCSI target reported an error
 	ISDSC_SERVICE_UNAVAILABLE           Errno = 0xEFFF0013 // the iSCSI target is not available now
 	ISDSC_OUT_OF_RESOURCES              Errno = 0xEFFF0014 // the iSCSI target lacks resources
@@ -29,7 +28,6 @@ const (
 	ISDSC_TOO_MANY_SESSIONS             Errno = 0xEFFF001E // there are too many iSCSI sessions
 	ISDSC_SESSION_BUSY                  Errno = 0xEFFF001F // the iSCSI session is busy
 	ISDSC_LOGON_FAILED                  Errno = 0xEFFF0022 // the iSCSI logon failed
-	ISDSC_SEND_FAILED                   Errno = 0xEFFF0023 // sending to the iSCSI target failed
 	ISDSC_TRANSPORT_ERROR               Errno = 0xEFFF0024 // the connection to the iSCSI target broke
 	ISDSC_TARGET_AUTHINFO_UNAVAILABLE   Errno = 0xEFFF0028 // there is no authentication information for the iSCSI target
 	ISDSC_TARGET_NOT_FOUND              Errno = 0xEFFF0029 // the iSCSI target was not found
@@ -38,7 +36,6 @@ const (
 	ISDSC_TARGET_ADDRESS_ALREADY_EXISTS Errno = 0xEFFF0033 // the iSCSI target's address exists already
 	ISDSC_NO_AUTH_INFO_AVAILABLE        Errno = 0xEFFF0034 // no authentication information is available
 	ISDSC_REQUEST_NOT_SUPPORTED         Errno = 0xEFFF0037 // the iSCSI request is not supported
-	ISDSC_TARGET_OUT_OF_RESORCES        Errno = 0xEFFF0038 // the iSCSI target lacks resources
 	ISDSC_SERVICE_DID_NOT_RESPOND       Errno = 0xEFFF0039 // the iSCSI initiator service did not answer
 	ISDSC_NO_PORTAL_SPECIFIED           Errno = 0xEFFF003C // no iSCSI portal was given
 	ISDSC_SERVICE_NOT_RUNNING           Errno = 0xEFFF003E // the iSCSI initiator service is not running
