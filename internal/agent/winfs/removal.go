@@ -66,8 +66,10 @@ func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile er
 	for round := 0; ; round++ {
 		found, err := r.removeObject(loc, path, isFile)
 		switch {
+		case !found && round > 0:
+			return true, nil // another program was faster
 		case !found:
-			return round > 0, err // another program was faster
+			return false, err
 		case !errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY) || !force:
 			return true, err
 		}

@@ -269,8 +269,8 @@ func TestMountPointComesBack(t *testing.T) {
 		flushes int
 		want    failure
 	}{
-		"once": {1, 2, failure{}}, "without end": {1 << 20, 2, filled}, "never": {0, 1, failure{}},
-		"gone": {-1, 1, failure{}},
+		"once": {1, 2, failure{}}, "thrice": {3, 2, failure{}}, "without end": {1 << 20, 2, filled},
+		"never": {0, 1, failure{}}, "gone": {-1, 1, failure{}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNode(t)
@@ -331,4 +331,18 @@ func TestSwappedWhileRemoved(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A tree that another program removes once it is empty has been removed.
+func TestAnotherRemovesTheTree(t *testing.T) {
+	n := newNode(t)
+	n.put(pods, "tree/file")
+	host := n.host(tree, "")
+	n.around = func(call kernel.Call, do func() error) error {
+		if call.Function == "OpenFile" && call.Object == `\\?\`+tree {
+			_ = os.Remove(host) // not while it has content
+		}
+		return do()
+	}
+	n.check(n.rmdir(tree, true))
 }
