@@ -192,12 +192,11 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 			f.Tree = tree
 			return append(tree.Missing, tree.Unknown...), nil
 		}},
-		{"services", func(ctx context.Context) ([]string, error) {
+		{"services", func(ctx context.Context) (missing []string, err error) {
 			if !answers["system"] {
 				return nil, errors.New("the group system does not answer")
 			}
-			list, err := a.services(ctx)
-			f.Services = list
+			f.Services, err = a.services(ctx)
 			return nil, err
 		}},
 		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},

@@ -59,10 +59,10 @@ func startAgent(address string) []string {
 // unanswered judges the questions that were not answered in time, by the agent or by Windows.
 func (r *report) unanswered() {
 	what, evidence := "Windows does not say which disks and volumes this node has", r.unknown()
-	if len(evidence) == 0 && len(r.Unanswered) == 0 {
-		return
-	}
 	if len(evidence) == 0 {
+		if len(r.Unanswered) == 0 {
+			return
+		}
 		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
 			"; something hangs in Windows, or the node is overloaded"
 	}

@@ -33,7 +33,6 @@ func (r *report) disks() {
 		}
 		bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
-		case d.Online == nil:
 		case mayBeMissed(d) && r.Inspected == nil:
 			found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
 		case mayBeMissed(d) && len(r.missed()) > 0:
