@@ -12,7 +12,7 @@ gremlins=$(GOWORK=off go tool -modfile=tools/gremlins/go.mod -n gremlins)
 export GOWORK=off GOFLAGS=-trimpath
 for package in "$@"; do
 	[ -d "internal/agent/$package" ] || continue
-	printf '## Mutants of internal/%s\n\n```\n' "$package"
+	printf '## Mutants of internal/agent/%s\n\n```\n' "$package"
 	# shellcheck disable=SC2086 # a list of flags
 	"$gremlins" unleash --workers "${WORKERS:-1}" --timeout-coefficient 10 --output-statuses lt ${FLAGS:-} "./internal/agent/$package"
 	printf '```\n'
