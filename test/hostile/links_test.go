@@ -7,16 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // planted is a link made by a workload.
@@ -177,37 +173,6 @@ func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
 	g.alive()
 }
 
-// Planted mount points cost nothing but themselves: only what the mount manager knows is flushed, each volume once.
-func TestPlantedMountPointsAreNotFlushed(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	tree := pods + `\tree`
-	for i := range 20 {
-		dir := fmt.Sprintf(`%s\%d`, tree, i)
-		g.hostDir(dir)
-		g.plant(dir+`\system`, mountPoint(ntName(g.system)))
-		g.plant(dir+`\own`, mountPoint(ntName(g.volume)))
-		g.plant(dir+`\gone`, mountPoint(fmt.Sprintf(`\??\Volume{12345678-9abc-def0-1234-%012x}\`, i)))
-	}
-	g.Called()
-	g.OK(g.RmdirContents(tree))
-	if got := g.Called("Flush"); len(got) > 0 {
-		t.Errorf("removing planted mount points: %q", got)
-	}
-	for _, path := range []string{`\a`, `\b\c`} {
-		g.OK(g.MountVolume(g.volume, tree+path))
-	}
-	g.OK(g.Rmdir(tree, true))
-	if got, want := g.Called("Flush"), []string{"Flush " + strings.TrimSuffix(g.volume, `\`)}; !slices.Equal(got, want) {
-		t.Errorf("removing two mount points of a volume: %q, want %q", got, want)
-	}
-	names, err := g.Emulated.VolumePathNames(g.volume)
-	g.OK(err)
-	if want := []string{mount + `\`}; !slices.Equal(names, want) {
-		t.Errorf("the mount manager lists %q, want %q", names, want)
-	}
-	g.alive()
-}
-
 // On kubelet's own file system drivers make links. They are followed as long as they stay inside.
 func TestLinksOnTheWorkingDirectory(t *testing.T) {
 	g := attack(t, testnode.Options{})
@@ -270,24 +235,4 @@ func TestLinksOnTheWorkingDirectory(t *testing.T) {
 		}
 	}
 	g.alive()
-}
-
-// Another program has mapped names that lead out of the working directories. Links to them are not followed, and the
-// mapping can be removed.
-func TestMappingsThatLeadBack(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	for _, name := range []string{`localhost\share`, `127.0.0.1\share`, `fs.emulated\c$`, `fs.emulated\davwwwroot`} {
-		server, shareName, _ := strings.Cut(name, `\`)
-		g.OK(g.Emulated.AddSMBShare(server, shareName, nil))
-		g.OK(g.Emulated.CreateSMBGlobalMapping(`\\`+name, caller.User, kernel.Secret(caller.Password), true))
-		link := pods + `\back`
-		g.plant(link, symlink(`\??\UNC\`+name))
-		wantCode(t, name, g.Mkdir(link+`\made`), codes.FailedPrecondition)
-		if g.IsLink(link) {
-			t.Errorf("%s: the link leads somewhere", name)
-		}
-		g.OK(g.RemoveSmbGlobalMapping(`\\` + name))
-		g.OK(g.Rmdir(link, false))
-	}
-	g.Mapped()
 }

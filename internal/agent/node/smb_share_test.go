@@ -250,37 +250,6 @@ func TestMappingListedLate(t *testing.T) {
 	}
 }
 
-func TestNoFileShare(t *testing.T) {
-	for name, refused := range map[string]bool{
-		`fs\share`: false, `fs\data$`: false, `10.0.0.1\share`: false, `fe80--1s4.ipv6-literal.net\share`: false,
-		`fs.example.com\c`: false,
-		`128.0.0.1\share`:  false, `1.2.3.4.5\share`: false, `127.0.0.1.example.com\share`: false,
-		`0x\share`: false, `999.1\share`: false,
-		`fs\C$`: true, `fs\z$`: true, `fs\admin$`: true, `fs\print$`: true, `fs\FAX$`: true, `fs\ipc$`: true,
-		`fs\pipe`: true, `fs\mailslot`: true,
-		`fs@SSL\share`: true, `fs@8080\share`: true, `;WebDavRedirector\fs`: true, `fs;1\share`: true, `fs\DAVWWWROOT`: true,
-		"\uFF4C\uFF4F\uFF43\uFF41\uFF4C\uFF48\uFF4F\uFF53\uFF54\\share": true, "local\u00ADhost\\share": true,
-		"\u200Blo\u034Fcal\u2060host\uFE0F\\share": true, "\u24DB\u24DEca\U0001D425host\\share": true,
-		"\uFF11\uFF12\uFF17\uFF0E0\u30020\uFF611\\share": true, "lokal\u00ADhost\\share": false,
-		`localhost\share`: true, `LOCALHOST.localdomain\share`: true, `a.localhost\share`: true, `127.0.0.1\share`: true,
-		`127.9.9.9\share`: true,
-		`127.1\share`:     true, `2130706433\share`: true, `0x7f.1\share`: true, `0177.0.0.1\share`: true,
-		`0.0.0.0\share`: true, `0\share`: true,
-		`loopback\share`: true, `ip6-localhost\share`: true, `IP6-Loopback\share`: true, `loopback.example.com\share`: false,
-		"localhost\u3002\\share": true, "LoopBack\uFF0E\uFF61\\share": true, "127.0.0.1\u3002\\share": true,
-		"--1.ipv6-literal.net\uFF61\\share": true,
-		`--1.ipv6-literal.net\share`:        true, `0-0-0-0-0-0-0-1.ipv6-literal.net\share`: true,
-		`--1s1.ipv6-literal.net\share`:            true,
-		`--ffff-127.0.0.1.ipv6-literal.net\share`: true, `--.ipv6-literal.net\share`: true,
-		`--ffff-0-0.ipv6-literal.net\share`: true,
-	} {
-		server, share, _ := strings.Cut(name, `\`)
-		if why := winfs.NotFileShare(server, share); (why != "") != refused {
-			t.Errorf(`\\%s: got %q`, name, why)
-		}
-	}
-}
-
 // A server whose name leads to this machine is refused, wherever that is written.
 func TestResolvesToThisMachine(t *testing.T) {
 	k := emulate(t, emulated.Options{})

@@ -70,33 +70,6 @@ func TestMountPointsAreHeld(t *testing.T) {
 	}
 }
 
-// TestMountPointDeepInATree: a removal that could not move deep directories up has closed one above. A mount point
-// there is removed by its handle, never by its path.
-func TestMountPointDeepInATree(t *testing.T) {
-	deep := treePath + strings.Repeat(`\a`, winfs.MaxOpenLevels+4)
-	refused := 0
-	n, k, volumes := withVolumes(t, false, func(k *emulated.Node, call kernel.Call, do func() error) error {
-		switch call.Function {
-		case "Rename":
-			refused++
-			return &kernel.Error{Function: "NtSetInformationFile", Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
-		case "DeleteVolumeMountPoint":
-			wantHeld(t, k, call)
-		}
-		return do()
-	})
-	must(t, n.Volumes.MountVolume(t.Context(), volumes[0], deep))
-	if err := n.Filesystem.Rmdir(t.Context(), treePath, true); err != nil || refused == 0 {
-		t.Errorf("Rmdir: %v, after %d moves", err, refused)
-	}
-	if there, err := n.Filesystem.PathExists(t.Context(), treePath); err != nil || there {
-		t.Errorf("the tree is there: %t, %v", there, err)
-	}
-	if fileSystem, err := k.VolumeInformation(volumes[0]); err != nil || fileSystem != "NTFS" {
-		t.Errorf("the volume has %q, %v", fileSystem, err)
-	}
-}
-
 // TestMountPointThatMoves: while the volume of a mount point is flushed, an administrator mounts the volume on which it
 // lies elsewhere, and the path leads to another mount point. That one stays.
 func TestMountPointThatMoves(t *testing.T) {
