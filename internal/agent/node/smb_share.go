@@ -171,7 +171,8 @@ func lineEndHint(secret Secret) string {
 }
 
 // Look enters the shares to which links lead, side by side and each for some seconds at most, as Usage does. It returns
-// why a share could not be entered, by share; of a silent server, the same for all. It holds no share: their mappings can be removed meanwhile.
+// why a share could not be entered, by share; of a silent server, the same for all. It holds no share: their mappings
+// can be removed meanwhile.
 func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, error) {
 	return read(ctx, s.node, operation.On("LookIntoShares"), func(o *op) (map[string]error, error) {
 		failures, silent, seen := map[string]error{}, map[string]error{}, map[string]int{}
@@ -183,12 +184,17 @@ func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, er
 		}
 		for _, round := range rounds {
 			round = slices.DeleteFunc(round, func(l ShareLink) bool {
-				failures[l.Key()] = silent[serverOf(l.Key())]
-				return failures[l.Key()] != nil
+				why, known := silent[serverOf(l.Key())]
+				if known {
+					failures[l.Key()] = why
+				}
+				return known
 			})
 			for i, a := range forEach(o, round, func(l ShareLink) operation.Object { return operation.Share(l.Key()) },
 				func(o *op, l ShareLink) (struct{}, error) { return struct{}{}, o.lookIntoShare(l) }) {
-				failures[round[i].Key()] = a.Err
+				if a.Err != nil {
+					failures[round[i].Key()] = a.Err
+				}
 				if unreachable(a.Err) || errdefs.HasReason(a.Err, reason.NotAnswering) {
 					silent[serverOf(round[i].Key())] = a.Err
 				}
