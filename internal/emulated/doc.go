@@ -13,9 +13,9 @@
 // Every change is atomic, even if the process dies at any point: afterwards it has happened or it has not.
 //
 // The files are named by their rooms: node_ for the node as a whole and its state, disk_, volume_ and file_ for what
-// Windows makes of disks, smb_ and iscsi_ for the network. What needs no node is in packages below: scenario for what a
-// new node is made of, hostfiles for crash-safe changes of the host's files, bundle for the directories of disks, ntpath
-// for paths, services, smb and iscsi for what a node keeps of each.
+// Windows makes of disks, smb_ and iscsi_ for the network. What needs no node is in packages below: scenario for what
+// a new node is made of, hostfiles for crash-safe changes of the host's files, bundle for the directories of disks,
+// ntpath for paths, services, smb and iscsi for what a node keeps of each.
 //
 // Inside a volume's directory, names that begin with .csi-proxy-reparse are reserved for the node.
 //

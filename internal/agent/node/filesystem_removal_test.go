@@ -77,19 +77,6 @@ func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
 	must(t, errors.Join(err, h.Close()))
 }
 
-// deepTree makes a tree of two branches, with a file and an empty directory on each level.
-func deepTree(t *testing.T, host string, levels int) {
-	t.Helper()
-	for _, branch := range []string{"a", "b"} {
-		at := host
-		for range levels {
-			at = filepath.Join(at, branch)
-			must(t, os.MkdirAll(filepath.Join(at, "empty"), 0o700))
-			must(t, os.WriteFile(filepath.Join(at, "file"), nil, 0o600))
-		}
-	}
-}
-
 // Some file servers lose their place in a listing when files are deleted, and end it too early.
 func TestListingsThatEndEarly(t *testing.T) {
 	early := 0

@@ -36,10 +36,10 @@ type Record struct {
 type Kind string
 
 const (
-	// Use: a link at the target leads to a share.
+	// Use says that a link at the target leads to a share.
 	Use Kind = ".json"
-	// Unstaging: a volume is being unstaged from the target: between its unmounting and its disk's going offline, nothing
-	// else says which disk that is.
+	// Unstaging says that a volume is being unstaged from the target: between its unmounting and its disk's going
+	// offline, nothing else says which disk that is.
 	Unstaging Kind = ".leaving"
 )
 

@@ -19,7 +19,7 @@ type Spec struct {
 	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
 	SizeBytes    setting.Size        `yaml:"size" json:"-"`
 	SerialNumber string              `yaml:"serial" json:"serial"`         // printable ASCII
-	Model        string              `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 printable ASCII characters
+	Model        string              `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 of printable ASCII
 	Identifiers  setting.Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
 	BusType      setting.BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
 	Adapter      uint8               `yaml:"adapter" json:"adapter"`

@@ -21,6 +21,7 @@ func (h *Host) RemoveAll(name string) error {
 	return err
 }
 
+// RemoveAllIn removes a name in a directory, and all that is below it.
 func (h *Host) RemoveAllIn(dir *os.Root, name string) error {
 	if err := h.step("removeAll", filepath.Join(dir.Name(), name)); err != nil {
 		return err
@@ -158,6 +159,7 @@ func (h *Host) copyName(from, to *os.Root, name string) error {
 	return nil
 }
 
+// CopyFile copies a regular file into another directory, under its name.
 func (h *Host) CopyFile(from, to *os.Root, name string, info fs.FileInfo) error {
 	in, err := openFileIn(from, name, info)
 	if err != nil {

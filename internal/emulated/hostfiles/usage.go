@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
+// BytesIn returns the bytes that the files of a directory take, in whole clusters, down to a depth.
 func BytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
 	listErr := eachName(dir, func(name string) bool {
 		var more uint64

@@ -171,7 +171,7 @@ func (s State) Reachable(name Endpoint) *Portal {
 	return s.Portal(name)
 }
 
-// Win32 returns the portal of a name, nil if there is none.
+// Portal returns the portal of a name, nil if there is none.
 func (s State) Portal(name Endpoint) *Portal {
 	return setting.Find(s.Storage, func(p *Portal) bool { return p.At.Same(name) })
 }
@@ -298,7 +298,10 @@ func (s *State) Forget(p Endpoint) {
 }
 
 // The lengths of CHAP secrets that Windows accepts without IPsec, in bytes.
-const MinCHAPSecret, MaxCHAPSecret = 12, 16
+const (
+	MinCHAPSecret = 12
+	MaxCHAPSecret = 16
+)
 
 // SaltedSecret can tell whether a secret is the one that was set, and nothing else about it.
 type SaltedSecret struct {

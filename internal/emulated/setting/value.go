@@ -109,6 +109,7 @@ func (f *Formatted) UnmarshalYAML(decode func(any) error) error {
 // FileSystem is what the volume of a formatted disk has: ntfs or exfat.
 type FileSystem uint8
 
+// The file systems.
 const (
 	FileSystemNTFS FileSystem = iota
 	FileSystemExFAT
@@ -122,6 +123,7 @@ func (f *FileSystem) UnmarshalYAML(decode func(any) error) error {
 // Table is the partition table of a disk that is made with partitions: gpt or mbr.
 type Table uint8
 
+// The partition tables.
 const (
 	tableGPT Table = iota
 	TableMBR

@@ -118,7 +118,8 @@ func (s *State) Check() error {
 	}
 	for i, user := range s.Users {
 		if user.Name == "" || users[Key(user.Name)] {
-			return strictyaml.At(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalid, user.Name), "smbUsers", i)
+			return strictyaml.At(fmt.Errorf("%w: account %q has no name, or appears twice", ErrInvalid, user.Name),
+				"smbUsers", i)
 		}
 		users[Key(user.Name)] = true
 	}
