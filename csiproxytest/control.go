@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -53,7 +53,7 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	if machine, is := n.machine.(realMachine); is {
 		return n.attachReal(machine, d)
 	}
-	spec := emulated.DiskSpec{
+	spec := bundle.Spec{
 		SizeBytes: setting.Size(d.SizeBytes), SerialNumber: d.SerialNumber,
 		Adapter: d.Adapter, Bus: d.Bus, Target: d.Target, LUNAuto: true, Offline: d.Offline,
 		ReadOnly: d.ReadOnly, Formatted: setting.Formatted(d.Formatted), ImagePath: d.ImagePath, BundlePath: d.BundlePath,

@@ -7,6 +7,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // SetSMBPassword changes the password of an account of the file servers. They refuse any other password at once.
@@ -77,7 +80,7 @@ func (n *Node) RemoveSMBShare(server, share string) {
 // AddSMBUser adds an account to all file servers, known by its name alone and as DOMAIN\name in each domain.
 func (n *Node) AddSMBUser(user, password string, domains ...string) {
 	n.t.Helper()
-	spec := emulated.SMBUserSpec{Name: user, Domains: domains, Password: password}
+	spec := smb.User{Name: user, Domains: domains, Password: password}
 	n.must("adding an account", n.node().AddSMBUser(spec))
 }
 
@@ -102,7 +105,7 @@ func (n *Node) ConnectISCSIPortal(address string, port uint16) {
 
 func (n *Node) setPortal(address string, port uint16, connected bool) error {
 	if port == 0 {
-		port = emulated.DefaultISCSIPort
+		port = iscsi.DefaultPort
 	}
 	return n.node().SetISCSIPortal(address, port, connected)
 }
@@ -129,7 +132,7 @@ const (
 // usual. Dependencies are ignored.
 func (n *Node) SetServiceState(name string, state ServiceState) {
 	n.t.Helper()
-	n.setService(name, emulated.ServiceChange{State: new(uint32(state))})
+	n.setService(name, services.Change{State: new(uint32(state))})
 }
 
 // ServiceStart is when a service starts, as Windows numbers it.
@@ -145,17 +148,17 @@ const (
 // SetServiceStart changes when a service starts.
 func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.t.Helper()
-	n.setService(name, emulated.ServiceChange{StartType: new(uint32(start))})
+	n.setService(name, services.Change{StartType: new(uint32(start))})
 }
 
 // SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the
 // node's clock. While the clock is stopped, it stays pending.
 func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
 	n.t.Helper()
-	n.setService(name, emulated.ServiceChange{PendingTime: &pending})
+	n.setService(name, services.Change{PendingTime: &pending})
 }
 
-func (n *Node) setService(name string, change emulated.ServiceChange) {
+func (n *Node) setService(name string, change services.Change) {
 	n.t.Helper()
 	n.must("setting a service", n.node().SetService(name, change))
 }

@@ -108,16 +108,16 @@ func Start(t testing.TB, o Options) *Node {
 	if kind := nodeKind(t); kind != "" {
 		return startReal(t, o, kind)
 	}
-	return start(t, o, func(*emulated.Scenario) {})
+	return start(t, o, func(*scenario.Scenario) {})
 }
 
 // start is Start with a scenario that is edited.
-func start(t testing.TB, o Options, edit func(*emulated.Scenario)) *Node {
+func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 	t.Helper()
 	if o.StateDir == "" {
 		o.StateDir = tempDir(t)
 	}
-	described := emulated.DefaultScenario()
+	described := scenario.Default()
 	if o.Scenario != "" {
 		var err error
 		if described, err = scenario.Load(o.Scenario); err != nil {

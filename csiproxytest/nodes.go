@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // A Snapshot is a saved node: its disks, their files, its services, mappings and settings. It does not change, and is
@@ -63,7 +63,7 @@ func StartFleet(t testing.TB, nodes int, o Options) *Fleet {
 	}
 	f := &Fleet{cloud: tempDir(t)}
 	for i := range nodes {
-		f.Nodes = append(f.Nodes, start(t, o, func(s *emulated.Scenario) { s.SystemSerial += fmt.Sprintf("-%d", i) }))
+		f.Nodes = append(f.Nodes, start(t, o, func(s *scenario.Scenario) { s.SystemSerial += fmt.Sprintf("-%d", i) }))
 	}
 	return f
 }

@@ -17,7 +17,7 @@ import (
 type options struct {
 	*app.Options
 	stateDir  string
-	scenario  *emulated.Scenario // nil: the default one, or the node that is there
+	scenario  *scenario.Scenario // nil: the default one, or the node that is there
 	readyFile readyFile
 	page      pageFlags
 }

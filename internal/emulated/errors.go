@@ -8,12 +8,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
-
-// DiskSpec describes a disk, in a scenario and to AttachDisk.
-type DiskSpec = bundle.Spec
 
 // ErrNoSuchDisk means that no disk has the number.
 var ErrNoSuchDisk = errors.New("no such disk")

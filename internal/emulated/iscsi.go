@@ -16,15 +16,6 @@ import (
 // The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
 // confirmed: that a portal's targets are forgotten together with the portal.
 
-// The storage systems of a scenario.
-type (
-	ISCSIPortalSpec = iscsi.Portal
-	ISCSITargetSpec = iscsi.Target
-)
-
-// DefaultISCSIPort is the port of a portal without one.
-const DefaultISCSIPort = iscsi.DefaultPort
-
 // initiator is the node's iSCSI initiator service, and control over the storage systems that it can reach.
 type initiator struct {
 	node     *Node

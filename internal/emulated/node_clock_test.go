@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 func setClock(t *testing.T, n *Node, c ClockChange) time.Time {
@@ -70,7 +71,7 @@ func TestNewFilesHaveTheTimeOfTheNode(t *testing.T) {
 }
 
 func TestSlowService(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{Scenario: withServices(ServiceSpec{Name: "slow", PendingTime: time.Minute})})
+	n := openNode(t, t.TempDir(), Options{Scenario: withServices(services.Spec{Name: "slow", PendingTime: time.Minute})})
 	stoppedClock(t, n)
 	must(t, n.StartService("slow"))
 	for _, s := range states(t, n, "slow", 3) {

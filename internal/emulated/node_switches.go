@@ -29,7 +29,7 @@ func (n *Node) Switches() []scenario.Switch {
 // SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
 // ErrInvalidSwitch.
 func (n *Node) SetSwitch(name, answer string) error {
-	known := setting.Find(Switches{}.List(),
+	known := setting.Find(scenario.Switches{}.List(),
 		func(s *scenario.Switch) bool { return strings.EqualFold(s.Name, name) })
 	if known == nil {
 		return fmt.Errorf("switch %q: %w", name, ErrNoSuchSwitch)

@@ -11,12 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
-// ServiceSpec is a service of a scenario, ServiceChange what SetService changes.
-type (
-	ServiceSpec   = services.Spec
-	ServiceChange = services.Change
-)
-
 // serviceControl is the node's Service Control Manager: kernel.Services, and what an administrator does.
 type serviceControl struct {
 	node     *Node
@@ -95,7 +89,7 @@ func (c *serviceControl) Services() []services.Service {
 
 // SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
-func (c *serviceControl) SetService(name string, change ServiceChange) error {
+func (c *serviceControl) SetService(name string, change services.Change) error {
 	return c.node.control(func() error {
 		all := slices.Clone(c.node.state.Services)
 		if err := c.services.Set(all, name, change, c.node.state.Clock.now()); err != nil {

@@ -17,14 +17,14 @@ func ptr[T any](v T) *T { return &v }
 
 func TestSetService(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		ServiceSpec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
-		ServiceSpec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
+		services.Spec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
+		services.Spec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
 	)})
-	must(t, n.SetService("BASE", ServiceChange{State: ptr[uint32](stopped)}))
+	must(t, n.SetService("BASE", services.Change{State: ptr[uint32](stopped)}))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", ServiceChange{State: ptr[uint32](starting), PendingQueries: ptr(2),
+	must(t, n.SetService("base", services.Change{State: ptr[uint32](starting), PendingQueries: ptr(2),
 		StartType: ptr[uint32](win32.SERVICE_DISABLED)}))
 	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
@@ -37,10 +37,10 @@ func TestSetService(t *testing.T) {
 	if above := all[1]; above.State != stopped || above.StartType != win32.SERVICE_AUTO_START {
 		t.Errorf("above: %+v", above)
 	}
-	if err := n.SetService("none", ServiceChange{}); !errors.Is(err, services.ErrNoSuch) {
+	if err := n.SetService("none", services.Change{}); !errors.Is(err, services.ErrNoSuch) {
 		t.Errorf("got %v", err)
 	}
-	for name, c := range map[string]ServiceChange{
+	for name, c := range map[string]services.Change{
 		"state": {State: ptr[uint32](8)}, "no state": {State: ptr[uint32](0)}, "start": {StartType: ptr[uint32](5)},
 		"queries": {PendingQueries: ptr(-1)}, "time": {PendingTime: ptr(25 * time.Hour)},
 	} {

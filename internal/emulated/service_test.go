@@ -14,10 +14,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // withServices returns the scenario of a small node with only these services.
-func withServices(specs ...ServiceSpec) *scenario.Scenario {
+func withServices(specs ...services.Spec) *scenario.Scenario {
 	s := smallScenario()
 	s.Services = specs
 	return s
@@ -93,12 +94,12 @@ func TestServiceStartsAndStops(t *testing.T) {
 
 func TestServiceFailures(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		ServiceSpec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
-		ServiceSpec{Name: "above-disabled", Dependencies: []string{"disabled"}},
-		ServiceSpec{Name: "orphan", Dependencies: []string{"+group", "nowhere"}},
-		ServiceSpec{Name: "kept", Running: true, Unstoppable: true},
-		ServiceSpec{Name: "base", Running: true},
-		ServiceSpec{Name: "above", Running: true, Dependencies: []string{"BASE", "+group"}},
+		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
+		services.Spec{Name: "above-disabled", Dependencies: []string{"disabled"}},
+		services.Spec{Name: "orphan", Dependencies: []string{"+group", "nowhere"}},
+		services.Spec{Name: "kept", Running: true, Unstoppable: true},
+		services.Spec{Name: "base", Running: true},
+		services.Spec{Name: "above", Running: true, Dependencies: []string{"BASE", "+group"}},
 	)})
 	for name, c := range map[string]struct {
 		err  error
@@ -125,12 +126,12 @@ func TestServiceFailures(t *testing.T) {
 
 func TestDependentServices(t *testing.T) {
 	diamond := withServices(
-		ServiceSpec{Name: "top", Running: true, Dependencies: []string{"left", "right"}, PendingQueries: 1},
-		ServiceSpec{Name: "base", Running: true, PendingQueries: 1},
-		ServiceSpec{Name: "left", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
-		ServiceSpec{Name: "right", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
-		ServiceSpec{Name: "idle", Dependencies: []string{"base"}},
-		ServiceSpec{Name: "other", Running: true},
+		services.Spec{Name: "top", Running: true, Dependencies: []string{"left", "right"}, PendingQueries: 1},
+		services.Spec{Name: "base", Running: true, PendingQueries: 1},
+		services.Spec{Name: "left", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
+		services.Spec{Name: "right", Running: true, Dependencies: []string{"base"}, PendingQueries: 1},
+		services.Spec{Name: "idle", Dependencies: []string{"base"}},
+		services.Spec{Name: "other", Running: true},
 	)
 	n := openNode(t, t.TempDir(), Options{Scenario: diamond})
 	names := dependents(t, n, "BASE")
@@ -160,9 +161,9 @@ func TestDependentServices(t *testing.T) {
 
 func TestServiceThatStopsAgain(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		ServiceSpec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR),
+		services.Spec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR),
 			StartServiceExitCode: 42},
-		ServiceSpec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
+		services.Spec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
 	)})
 	must(t, n.StartService("above"))
 	if diff := cmp.Diff(states(t, n, "above", 2), []uint32{starting, stopped}); diff != "" {
@@ -195,13 +196,13 @@ func TestPendingServiceSurvivesDeath(t *testing.T) {
 
 func TestServicesAfterReboot(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		ServiceSpec{Name: "auto", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"needed"}},
-		ServiceSpec{Name: "needed", StartType: win32.SERVICE_DEMAND_START},
-		ServiceSpec{Name: "manual", StartType: win32.SERVICE_DEMAND_START, Running: true},
-		ServiceSpec{Name: "broken", StartType: win32.SERVICE_AUTO_START, StartExitCode: 5},
-		ServiceSpec{Name: "above-broken", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"broken"}},
-		ServiceSpec{Name: "disabled", StartType: win32.SERVICE_DISABLED, Running: true},
-		ServiceSpec{Name: "slow", StartType: win32.SERVICE_AUTO_START, PendingQueries: 9},
+		services.Spec{Name: "auto", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"needed"}},
+		services.Spec{Name: "needed", StartType: win32.SERVICE_DEMAND_START},
+		services.Spec{Name: "manual", StartType: win32.SERVICE_DEMAND_START, Running: true},
+		services.Spec{Name: "broken", StartType: win32.SERVICE_AUTO_START, StartExitCode: 5},
+		services.Spec{Name: "above-broken", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"broken"}},
+		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED, Running: true},
+		services.Spec{Name: "slow", StartType: win32.SERVICE_AUTO_START, PendingQueries: 9},
 	)})
 	must(t, n.StartService("slow"))
 	must(t, n.Reboot())
@@ -219,7 +220,7 @@ func TestServicesAfterReboot(t *testing.T) {
 }
 
 func TestImpossibleServices(t *testing.T) {
-	for want, specs := range map[string][]ServiceSpec{
+	for want, specs := range map[string][]services.Spec{
 		`name ""`:    {{}},
 		"twice":      {{Name: "a"}, {Name: "A"}},
 		"start type": {{Name: "a", StartType: 5}},

@@ -11,13 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// The file servers and accounts of a scenario.
-type (
-	SMBServerSpec = smb.Server
-	SMBShareSpec  = smb.Share
-	SMBUserSpec   = smb.User
-)
-
 // smbClient is the node's SMB client, and control over the file servers that it can reach.
 type smbClient struct {
 	node     *Node

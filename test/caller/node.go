@@ -17,6 +17,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -45,17 +47,17 @@ type Node struct {
 func Start(t testing.TB, o testnode.Options) *Node { t.Helper(); return On(t, testnode.Start(t, o)) }
 
 // Scenario starts the default node with changes.
-func Scenario(t testing.TB, change func(*emulated.Scenario)) *Node {
+func Scenario(t testing.TB, change func(*scenario.Scenario)) *Node {
 	t.Helper()
-	s := emulated.DefaultScenario()
+	s := scenario.Default()
 	change(&s)
 	return Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
 }
 
 // Switched starts a node whose Windows gives other answers to open questions.
-func Switched(t testing.TB, set func(*emulated.Switches)) *Node {
+func Switched(t testing.TB, set func(*scenario.Switches)) *Node {
 	t.Helper()
-	switches := emulated.DefaultSwitches()
+	switches := scenario.DefaultSwitches()
 	set(&switches)
 	return Start(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
 }
@@ -64,7 +66,7 @@ func Switched(t testing.TB, set func(*emulated.Switches)) *Node {
 func On(t testing.TB, n *testnode.Node) *Node { t.Helper(); return &Node{n, Of(t, n.Node)} }
 
 // Attach attaches a disk, of 1 GiB if the description has neither size nor image.
-func (n *Node) Attach(spec emulated.DiskSpec) (number uint32) {
+func (n *Node) Attach(spec bundle.Spec) (number uint32) {
 	n.t.Helper()
 	if spec.SizeBytes == 0 && spec.ImagePath == "" {
 		spec.SizeBytes = 1 << 30

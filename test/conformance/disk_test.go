@@ -12,7 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -21,7 +21,7 @@ func diskScenarios() map[string]scenario {
 	return map[string]scenario{
 		"ListDiskLocations": {
 			success: func(d *driver) {
-				number := d.attached(emulated.DiskSpec{Adapter: 3, Bus: 1, Target: 2, LUN: 12, Offline: true})
+				number := d.attached(bundle.Spec{Adapter: 3, Bus: 1, Target: 2, LUN: 12, Offline: true})
 				got := d.listDiskLocations()
 				same(d.t, got, map[uint32]location{
 					0: {"1", "0", "0", ""}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
@@ -32,7 +32,7 @@ func diskScenarios() map[string]scenario {
 		},
 		"ListDiskIDs": {
 			success: func(d *driver) {
-				number := d.attached(emulated.DiskSpec{LUNAuto: true, SerialNumber: " Ab_1 2. "})
+				number := d.attached(bundle.Spec{LUNAuto: true, SerialNumber: " Ab_1 2. "})
 				got := d.listDiskIDs()
 				want := map[uint32]diskIDs{
 					0: {got[0].Page83, "EMU-DISK-0000"},

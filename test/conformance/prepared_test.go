@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -40,7 +40,7 @@ func (d *driver) directory() string {
 }
 
 // attached attaches a disk of 1 GiB, which goes away with the part of the test.
-func (d *driver) attached(spec emulated.DiskSpec) uint32 {
+func (d *driver) attached(spec bundle.Spec) uint32 {
 	d.t.Helper()
 	spec.SizeBytes = gib
 	number, err := d.node.Emulated.AttachDisk(spec)
@@ -53,7 +53,7 @@ func (d *driver) attached(spec emulated.DiskSpec) uint32 {
 func (d *driver) blank() uint32 {
 	d.t.Helper()
 	*d.made++
-	return d.attached(emulated.DiskSpec{LUNAuto: true, SerialNumber: fmt.Sprint("serial-", *d.made)})
+	return d.attached(bundle.Spec{LUNAuto: true, SerialNumber: fmt.Sprint("serial-", *d.made)})
 }
 
 // raw makes a volume without a file system on a new disk.

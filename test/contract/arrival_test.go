@@ -8,7 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -33,8 +34,8 @@ func TestRescanFindsNewDisks(t *testing.T) {
 		}, codes.OK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := caller.Switched(t, func(s *emulated.Switches) { s.DisksInstallLate = true })
-			number := n.Attach(emulated.DiskSpec{})
+			n := caller.Switched(t, func(s *scenario.Switches) { s.DisksInstallLate = true })
+			number := n.Attach(bundle.Spec{})
 			has := func() bool {
 				ids, err := n.ListDiskIDs()
 				n.OK(err)
@@ -58,11 +59,11 @@ func TestRescanFindsNewDisks(t *testing.T) {
 // found.
 func TestAutomountOff(t *testing.T) {
 	t.Parallel()
-	n := caller.Switched(t, func(s *emulated.Switches) { s.AutomountOff = true })
+	n := caller.Switched(t, func(s *scenario.Switches) { s.AutomountOff = true })
 	id, other := n.Formatted(1), n.Formatted(2)
 	image := n.DetachDisk(1)
 	n.Reboot()
-	number := n.Attach(emulated.DiskSpec{ImagePath: image})
+	number := n.Attach(bundle.Spec{ImagePath: image})
 	n.Code(n.FormatVolume(id), codes.Unavailable) // offline: nothing is known of it
 	volumes := n.Volumes(number)
 	if is, err := n.IsVolumeFormatted(volumes[0]); err != nil || !is {
@@ -76,7 +77,7 @@ func TestAutomountOff(t *testing.T) {
 	n.Holds(staging+`\data`, "kept")
 
 	// A volume that refuses is brought online by the storage provider. If that cannot either, the error has both.
-	second := n.Attach(emulated.DiskSpec{})
+	second := n.Attach(bundle.Spec{})
 	refusal := testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_ONLINE, Times: 1,
 		Error: win32.ERROR_ACCESS_DENIED}
 	n.Faults.Add(refusal)
@@ -89,7 +90,7 @@ func TestAutomountOff(t *testing.T) {
 // TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there.
 func TestVolumesThatArriveLate(t *testing.T) {
 	t.Parallel()
-	n := caller.Switched(t, func(s *emulated.Switches) { s.VolumesArriveLate = true })
+	n := caller.Switched(t, func(s *scenario.Switches) { s.VolumesArriveLate = true })
 	id := n.Mounted(1)
 	n.GrowDisk(1, 11<<30)
 	n.OK(n.ResizeVolume(id, 0))

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -48,7 +49,7 @@ func TestBlankReads(t *testing.T) {
 			return do()
 		}})
 	caller.OK(t, err)
-	_, err = k.AttachDisk(emulated.DiskSpec{SizeBytes: 10 << 30, SerialNumber: "blank", LUNAuto: true})
+	_, err = k.AttachDisk(bundle.Spec{SizeBytes: 10 << 30, SerialNumber: "blank", LUNAuto: true})
 	caller.OK(t, err)
 	_, err = n.For(operation.Everything()).Steps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: staging,
 		Disk: &nodesteps.StageDiskRequest_SerialNumber{SerialNumber: "blank"}})

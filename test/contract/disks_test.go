@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -45,7 +45,7 @@ func TestLostPartitionIsNotOverwritten(t *testing.T) {
 // be read-only, and a clone would not come online. Media that refuses to be writable comes online as it is.
 func TestWritableBeforeOnline(t *testing.T) {
 	start := func(t *testing.T) *caller.Node {
-		return caller.Switched(t, func(s *emulated.Switches) { s.OfflineDisksReadOnly = true })
+		return caller.Switched(t, func(s *scenario.Switches) { s.OfflineDisksReadOnly = true })
 	}
 	for name, makeReady := range map[string]func(*caller.Node) error{
 		"SetDiskState":  func(n *caller.Node) error { return n.SetDiskState(2, true) },
@@ -97,7 +97,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 	} {
 		for _, msr := range []string{scenario.MSRImmediate, scenario.MSRDelayed} {
 			t.Run(name+", MSR "+msr, func(t *testing.T) {
-				n := caller.Switched(t, func(s *emulated.Switches) { s.MSR = msr })
+				n := caller.Switched(t, func(s *scenario.Switches) { s.MSR = msr })
 				fault.Times, fault.Error = 1, win32.ERROR_IO_DEVICE
 				n.Faults.Add(fault)
 				n.Code(n.PartitionDisk(2), codes.Unavailable)
@@ -114,21 +114,21 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 
 // Whatever Windows does where its documentation is silent, a volume's life is the same.
 func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
-	answers := map[string]func(*emulated.Switches){
-		"attributes version 16":          func(s *emulated.Switches) { s.AttributesVersion = 16 },
-		"CREATE_DISK clears":             func(s *emulated.Switches) { s.CreateDiskClears = true },
-		"clones come online read-only":   func(s *emulated.Switches) { s.ClonesNeedWritable = false },
-		"offline disks are read-only":    func(s *emulated.Switches) { s.OfflineDisksReadOnly = true },
-		"a zeroed disk reads as MBR":     func(s *emulated.Switches) { s.ZeroedDiskIsMBR = true },
-		"the reserved partition is late": func(s *emulated.Switches) { s.MSR = scenario.MSRDelayed },
-		"no reserved partition":          func(s *emulated.Switches) { s.MSR = scenario.MSRNever },
-		"growing refreshes":              func(s *emulated.Switches) { s.GrowPartitionRefreshes = true },
-		"extend wants one sector less":   func(s *emulated.Switches) { s.ExtendOneSectorLess = true },
-		"it comes with the layout":       func(s *emulated.Switches) { s.MSR = scenario.MSRLate },
-		"volumes arrive late":            func(s *emulated.Switches) { s.VolumesArriveLate = true },
-		"automount is off":               func(s *emulated.Switches) { s.AutomountOff = true },
-		"the held leaf is objected to":   func(s *emulated.Switches) { s.MountPointCallsDelete = true },
-		"all of them the other way at once": func(s *emulated.Switches) {
+	answers := map[string]func(*scenario.Switches){
+		"attributes version 16":          func(s *scenario.Switches) { s.AttributesVersion = 16 },
+		"CREATE_DISK clears":             func(s *scenario.Switches) { s.CreateDiskClears = true },
+		"clones come online read-only":   func(s *scenario.Switches) { s.ClonesNeedWritable = false },
+		"offline disks are read-only":    func(s *scenario.Switches) { s.OfflineDisksReadOnly = true },
+		"a zeroed disk reads as MBR":     func(s *scenario.Switches) { s.ZeroedDiskIsMBR = true },
+		"the reserved partition is late": func(s *scenario.Switches) { s.MSR = scenario.MSRDelayed },
+		"no reserved partition":          func(s *scenario.Switches) { s.MSR = scenario.MSRNever },
+		"growing refreshes":              func(s *scenario.Switches) { s.GrowPartitionRefreshes = true },
+		"extend wants one sector less":   func(s *scenario.Switches) { s.ExtendOneSectorLess = true },
+		"it comes with the layout":       func(s *scenario.Switches) { s.MSR = scenario.MSRLate },
+		"volumes arrive late":            func(s *scenario.Switches) { s.VolumesArriveLate = true },
+		"automount is off":               func(s *scenario.Switches) { s.AutomountOff = true },
+		"the held leaf is objected to":   func(s *scenario.Switches) { s.MountPointCallsDelete = true },
+		"all of them the other way at once": func(s *scenario.Switches) {
 			s.AttributesVersion, s.CreateDiskClears, s.OfflineDisksReadOnly, s.ZeroedDiskIsMBR = 16, true, true, true
 			s.MSR, s.GrowPartitionRefreshes, s.ExtendOneSectorLess = scenario.MSRDelayed, true, true
 			s.VolumesArriveLate, s.AutomountOff, s.ClonesNeedWritable = true, true, false
@@ -143,7 +143,7 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 			t.Parallel()
 			n := caller.Switched(t, answers[name])
 			for _, sectorSize := range []uint32{512, 4096} {
-				number := n.Attach(emulated.DiskSpec{SectorSize: sectorSize, Offline: true})
+				number := n.Attach(bundle.Spec{SectorSize: sectorSize, Offline: true})
 				id := n.Mounted(number)
 				n.WriteFile(staging+`\data`, "kept")
 				before := n.Size(id)
@@ -162,8 +162,8 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 
 func TestDiskNumbersAreReused(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
-	third := n.Attach(emulated.DiskSpec{})
-	fourth := n.Attach(emulated.DiskSpec{})
+	third := n.Attach(bundle.Spec{})
+	fourth := n.Attach(bundle.Spec{})
 	if third != 3 || fourth != 4 {
 		t.Fatalf("disks %d and %d, want 3 and 4", third, fourth)
 	}
@@ -174,7 +174,7 @@ func TestDiskNumbersAreReused(t *testing.T) {
 	if _, err := n.GetDiskState(4); err != nil {
 		t.Errorf("after the reboot disk 4 is gone: %v", err)
 	}
-	if again := n.Attach(emulated.DiskSpec{ImagePath: image}); again != 3 {
+	if again := n.Attach(bundle.Spec{ImagePath: image}); again != 3 {
 		t.Errorf("the disk came back as %d, want the free number 3", again)
 	}
 }
@@ -183,7 +183,7 @@ func TestDiskNumbersAreReused(t *testing.T) {
 // writable.
 func TestCloneOfADisk(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
-	original := n.Attach(emulated.DiskSpec{SizeBytes: 64 << 20})
+	original := n.Attach(bundle.Spec{SizeBytes: 64 << 20})
 	id := n.Mounted(original)
 	image, err := n.Emulated.DiskImage(original)
 	n.OK(err)
@@ -191,7 +191,7 @@ func TestCloneOfADisk(t *testing.T) {
 	n.OK(err)
 	copied := n.StateDir + "/clone.img"
 	n.OK(os.WriteFile(copied, content, 0o600))
-	number := n.Attach(emulated.DiskSpec{ImagePath: copied})
+	number := n.Attach(bundle.Spec{ImagePath: copied})
 	n.OK(n.SetDiskState(number, true))
 	clone := n.Volumes(number)[0]
 	if is, err := n.IsVolumeFormatted(clone); err != nil || !is || clone == id {

@@ -14,10 +14,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -33,8 +34,8 @@ const (
 func TestISCSIAdvertisedAddress(t *testing.T) {
 	const inside = "iqn.2026-01.emulated:inside"
 	for _, address := range []string{"array.example", "198.51.100.1"} {
-		n := caller.Scenario(t, func(s *emulated.Scenario) {
-			array := emulated.ISCSIPortalSpec{Advertises: "10.0.0.7", Targets: []emulated.ISCSITargetSpec{{Name: inside}}}
+		n := caller.Scenario(t, func(s *scenario.Scenario) {
+			array := iscsi.Portal{Advertises: "10.0.0.7", Targets: []iscsi.Target{{Name: inside}}}
 			array.At.Address, array.At.Port = address, 3260
 			s.ISCSI = append(s.ISCSI, array)
 		})
@@ -50,14 +51,14 @@ func TestISCSIAdvertisedAddress(t *testing.T) {
 
 func TestISCSIAuthentication(t *testing.T) {
 	t.Parallel()
-	const none, chap, mutual = iscsi.AuthenticationType_NONE, iscsi.AuthenticationType_ONE_WAY_CHAP,
-		iscsi.AuthenticationType_MUTUAL_CHAP
+	const none, chap, mutual = api.AuthenticationType_NONE, api.AuthenticationType_ONE_WAY_CHAP,
+		api.AuthenticationType_MUTUAL_CHAP
 	const user, secret = caller.CHAPUser, caller.CHAPSecret
 	for _, test := range []struct {
 		name   string
 		set    string // mutual secret of the node
 		target string
-		auth   iscsi.AuthenticationType
+		auth   api.AuthenticationType
 		user   string
 		secret string
 		want   codes.Code
@@ -111,7 +112,7 @@ func TestISCSIConnectIsIdempotent(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	n.Discovered()
 	connect := func(target, secret string) error {
-		return n.ConnectTargetAs(target, iscsi.AuthenticationType_ONE_WAY_CHAP, caller.CHAPUser, secret)
+		return n.ConnectTargetAs(target, api.AuthenticationType_ONE_WAY_CHAP, caller.CHAPUser, secret)
 	}
 	n.OK(connect(chapTarget, caller.CHAPSecret))
 	n.OK(connect(strings.ToUpper(chapTarget), "another-secret"))
@@ -336,7 +337,7 @@ func TestISCSISecretsStayHidden(t *testing.T) {
 			n.Faults.Add(fault)
 		}
 		said = append(said, fmt.Sprint(n.SetMutualChapSecret("hush-hush-hush"), n.ConnectTargetAs(chapTarget,
-			iscsi.AuthenticationType_MUTUAL_CHAP, "some-user", "hush-hush-hush")))
+			api.AuthenticationType_MUTUAL_CHAP, "some-user", "hush-hush-hush")))
 	}
 	for _, call := range n.Faults.Calls() {
 		said = append(said, fmt.Sprintf("%+v", call))

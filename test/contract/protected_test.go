@@ -12,13 +12,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // running returns a service that runs and depends on others.
-func running(name string, on ...string) emulated.ServiceSpec {
-	return emulated.ServiceSpec{Name: name, StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: on}
+func running(name string, on ...string) services.Spec {
+	return services.Spec{Name: name, StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: on}
 }
 
 // No caller may stop what the node needs: under no spelling of its name, and not as a dependent of another service.
@@ -45,7 +47,7 @@ func TestProtectedServices(t *testing.T) {
 // The operator adds services to the list and takes others away.
 func TestProtectedServicesOfTheOperator(t *testing.T) {
 	start := func(items ...string) *caller.Node {
-		s := emulated.DefaultScenario()
+		s := scenario.Default()
 		s.Services = append(s.Services, running("kubelet"))
 		return caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}, ProtectedServices: items})
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -68,11 +70,11 @@ func TestSMBConflict(t *testing.T) {
 }
 
 func encrypting(encrypts bool) emulated.Options {
-	s := emulated.DefaultScenario()
-	s.SMBServers = []emulated.SMBServerSpec{{Name: "fs.emulated",
-		Shares:       []emulated.SMBShareSpec{{Name: "share"}, {Name: "closed", Users: []string{"admin"}}},
+	s := scenario.Default()
+	s.SMBServers = []smb.Server{{Name: "fs.emulated",
+		Shares:       []smb.Share{{Name: "share"}, {Name: "closed", Users: []string{"admin"}}},
 		NoEncryption: !encrypts}}
-	s.SMBUsers = append(s.SMBUsers, emulated.SMBUserSpec{Name: "admin", Password: "admin-password"})
+	s.SMBUsers = append(s.SMBUsers, smb.User{Name: "admin", Password: "admin-password"})
 	return emulated.Options{Scenario: &s}
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -218,9 +219,9 @@ func TestSMBRebootWithoutServer(t *testing.T) {
 // The root of a share denies access while its folders work. It is staged without a word about the root, and stays
 // mapped.
 func TestSMBClosedRoot(t *testing.T) {
-	n := caller.Scenario(t, func(s *emulated.Scenario) {
-		s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: true}}
-		s.SMBUsers = append(s.SMBUsers, emulated.SMBUserSpec{Name: "second", Password: caller.Password})
+	n := caller.Scenario(t, func(s *scenario.Scenario) {
+		s.SMBServers[0].Shares = []smb.Share{{Name: "share", ClosedRoot: true}}
+		s.SMBUsers = append(s.SMBUsers, smb.User{Name: "second", Password: caller.Password})
 	})
 	n.OK(os.MkdirAll(shareFile(n, "share", "pvc-1", "dir"), 0o755))
 	n.OK(n.Mkdir(stagedParent))
@@ -275,7 +276,7 @@ func TestSMBBrokenMappingIsMadeAgain(t *testing.T) {
 		win32.ERROR_SESSION_CREDENTIAL_CONFLICT,
 	} {
 		n := startMapped(t)
-		n.OK(n.Emulated.AddSMBUser(emulated.SMBUserSpec{Name: "second", Password: caller.Password}))
+		n.OK(n.Emulated.AddSMBUser(smb.User{Name: "second", Password: caller.Password}))
 		n.Once("OpenFile", code) // of the share
 		n.Called()
 		n.OK(n.NewSmbGlobalMapping(share, "", "second", caller.Password))

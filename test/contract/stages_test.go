@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -73,7 +74,7 @@ func TestConcurrentStages(t *testing.T) {
 		n.EnablePrivileges(t.Context())
 		caller.OK(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {
-			_, err := k.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("pod-", i),
+			_, err := k.AttachDisk(bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("pod-", i),
 				LUNAuto: true, Offline: true})
 			caller.OK(t, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -21,7 +21,7 @@ func stepCosts(t *testing.T, more int) map[string]int {
 	t.Helper()
 	n := caller.Start(t, testnode.Options{})
 	for i := range more {
-		_, err := n.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("more-", i),
+		_, err := n.Emulated.AttachDisk(bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("more-", i),
 			Adapter: uint8(2 + i/200), LUN: uint8(i % 200), Formatted: true})
 		n.OK(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -185,7 +185,7 @@ func TestStageOfADiskWithSeveralVolumes(t *testing.T) {
 			t.Errorf("staging at %s again: %v, %v, want volume %s", at, answer, err, s.ids[i])
 		}
 	}
-	number := s.Attach(emulated.DiskSpec{SizeBytes: 1 << 30, LUNAuto: true, Formatted: true, Boot: true})
+	number := s.Attach(bundle.Spec{SizeBytes: 1 << 30, LUNAuto: true, Formatted: true, Boot: true})
 	s.OK(s.StageDisk(number, ours+`-boot`)) // its other volume is no data volume
 }
 
@@ -327,7 +327,7 @@ func TestWaitingForDisksHoldsUpNobody(t *testing.T) {
 	})
 	n.OK(n.Unstage(staging))
 	for i := range waiting {
-		n.Attach(emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: serial(i)})
+		n.Attach(bundle.Spec{SizeBytes: 64 << 20, SerialNumber: serial(i)})
 	}
 	for range waiting {
 		n.OK(<-staged)

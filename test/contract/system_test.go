@@ -11,15 +11,16 @@ import (
 
 	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // startWith starts a node that has the given services besides the default ones.
-func startWith(t *testing.T, services ...emulated.ServiceSpec) *caller.Node {
+func startWith(t *testing.T, services ...services.Spec) *caller.Node {
 	t.Helper()
-	return caller.Scenario(t, func(s *emulated.Scenario) { s.Services = append(s.Services, services...) })
+	return caller.Scenario(t, func(s *scenario.Scenario) { s.Services = append(s.Services, services...) })
 }
 
 func wantStatus(t *testing.T, n *caller.Node, want system.ServiceStatus, names ...string) {
@@ -41,18 +42,18 @@ func TestBIOSSerialNumber(t *testing.T) {
 	_, err := get(n)
 	n.Code(err, codes.Unimplemented)
 	// vSphere makes the machine's UUID of it: blanks inside stay.
-	n = caller.Scenario(t, func(s *emulated.Scenario) { s.SystemSerial = " x  y " })
+	n = caller.Scenario(t, func(s *scenario.Scenario) { s.SystemSerial = " x  y " })
 	if got, err := get(n); err != nil || got != " x  y" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	_, err = get(caller.Scenario(t, func(s *emulated.Scenario) { s.SystemSerial = "" }))
+	_, err = get(caller.Scenario(t, func(s *scenario.Scenario) { s.SystemSerial = "" }))
 	n.Refused(err, codes.NotFound, "NO_SERIAL_NUMBER")
 }
 
 func TestGetService(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "named", DisplayName: "A Service for Everyone", StartType: win32.SERVICE_DISABLED},
-		emulated.ServiceSpec{Name: "driver", StartType: win32.SERVICE_BOOT_START, Running: true})
+		services.Spec{Name: "named", DisplayName: "A Service for Everyone", StartType: win32.SERVICE_DISABLED},
+		services.Spec{Name: "driver", StartType: win32.SERVICE_BOOT_START, Running: true})
 	const running, stopped = system.ServiceStatus_RUNNING, system.ServiceStatus_STOPPED
 	for name, want := range map[string]*system.GetServiceResponse{
 		"msISCSI": {DisplayName: "MSiSCSI", StartType: system.StartType_AUTOMATIC, Status: running},
@@ -73,7 +74,7 @@ func TestGetService(t *testing.T) {
 
 // A start whose agent died is waited for by the next caller.
 func TestServicesSurviveTheAgentsDeath(t *testing.T) {
-	n := startWith(t, emulated.ServiceSpec{Name: "slow", StartType: win32.SERVICE_DEMAND_START, PendingQueries: 5})
+	n := startWith(t, services.Spec{Name: "slow", StartType: win32.SERVICE_DEMAND_START, PendingQueries: 5})
 	n.OK(n.Emulated.StartService("slow"))
 	n.OK(n.Emulated.StopService("W32Time"))
 	n.OK(n.Agent.Stop(t.Context()))
@@ -91,9 +92,9 @@ func TestServicesSurviveTheAgentsDeath(t *testing.T) {
 
 func TestStoppingWithDependents(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "deep", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"csi-dependent"},
+		services.Spec{Name: "deep", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"csi-dependent"},
 			Running: true, PendingQueries: 2},
-		emulated.ServiceSpec{Name: "idle", StartType: win32.SERVICE_DEMAND_START, Dependencies: []string{"MSiSCSI"}})
+		services.Spec{Name: "idle", StartType: win32.SERVICE_DEMAND_START, Dependencies: []string{"MSiSCSI"}})
 	all := []string{"MSiSCSI", "csi-dependent", "deep"}
 	n.Refused(n.StopService("msiscsi", false), codes.FailedPrecondition, "DEPENDENT_SERVICES_RUNNING",
 		"deep, csi-dependent", "force")
@@ -133,15 +134,15 @@ func TestDependentThatComesUpMeanwhile(t *testing.T) {
 func TestServicesThatCannotBeControlled(t *testing.T) {
 	failed := func(code win32.Errno) uint32 { return uint32(code) }
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
-		emulated.ServiceSpec{Name: "above-disabled", Dependencies: []string{"disabled"}},
-		emulated.ServiceSpec{Name: "kept", Running: true, Unstoppable: true},
-		emulated.ServiceSpec{Name: "above-kept", Running: true, Unstoppable: true, Dependencies: []string{"W32Time"}},
-		emulated.ServiceSpec{Name: "crashes", PendingQueries: 2, StartExitCode: failed(win32.ERROR_PROCESS_ABORTED)},
-		emulated.ServiceSpec{Name: "own-code", StartExitCode: failed(win32.ERROR_SERVICE_SPECIFIC_ERROR),
+		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
+		services.Spec{Name: "above-disabled", Dependencies: []string{"disabled"}},
+		services.Spec{Name: "kept", Running: true, Unstoppable: true},
+		services.Spec{Name: "above-kept", Running: true, Unstoppable: true, Dependencies: []string{"W32Time"}},
+		services.Spec{Name: "crashes", PendingQueries: 2, StartExitCode: failed(win32.ERROR_PROCESS_ABORTED)},
+		services.Spec{Name: "own-code", StartExitCode: failed(win32.ERROR_SERVICE_SPECIFIC_ERROR),
 			StartServiceExitCode: 4242},
-		emulated.ServiceSpec{Name: "no-logon", StartExitCode: failed(win32.ERROR_SERVICE_LOGON_FAILED)},
-		emulated.ServiceSpec{Name: "above-crashes", PendingQueries: 1, Dependencies: []string{"crashes"}},
+		services.Spec{Name: "no-logon", StartExitCode: failed(win32.ERROR_SERVICE_LOGON_FAILED)},
+		services.Spec{Name: "above-crashes", PendingQueries: 1, Dependencies: []string{"crashes"}},
 	)
 	for name, c := range map[string]struct {
 		err    error
@@ -189,9 +190,9 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 
 func TestAgentDoesNotStopItself(t *testing.T) {
 	n := startWith(t,
-		emulated.ServiceSpec{Name: "csiproxy", StartType: win32.SERVICE_AUTO_START, Running: true,
+		services.Spec{Name: "csiproxy", StartType: win32.SERVICE_AUTO_START, Running: true,
 			Dependencies: []string{"W32Time"}},
-		emulated.ServiceSpec{Name: "top", StartType: win32.SERVICE_AUTO_START, Running: true,
+		services.Spec{Name: "top", StartType: win32.SERVICE_AUTO_START, Running: true,
 			Dependencies: []string{"csiproxy"}})
 	for _, name := range []string{"csiproxy", "CSIProxy", "C\u017fiproxy", " csiproxy", "W32Time"} {
 		for _, force := range []bool{false, true} {

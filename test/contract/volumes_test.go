@@ -16,7 +16,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -54,7 +54,7 @@ func TestOnlyNTFSIsGrown(t *testing.T) {
 	_, err = f.WriteAt([]byte("ReFS\x00\x00\x00\x00\x00\x00\x00\x00\x00FSRS"), parts[len(parts)-1].StartingOffset+3)
 	n.OK(err)
 	n.OK(f.Close())
-	number := n.Attach(emulated.DiskSpec{ImagePath: image})
+	number := n.Attach(bundle.Spec{ImagePath: image})
 	n.GrowDisk(number, 11<<30)
 	before := partitions(n, number)
 	n.Refused(n.ResizeVolume(n.Volumes(number)[0], 0), codes.FailedPrecondition, "CANNOT_EXTEND", "ReFS")
@@ -245,7 +245,7 @@ func TestResizeOnAnMBR(t *testing.T) {
 		if fault.Function != "" {
 			n.Faults.Add(fault)
 		}
-		number := n.Attach(emulated.DiskSpec{Formatted: true, Table: tableMBR})
+		number := n.Attach(bundle.Spec{Formatted: true, Table: tableMBR})
 		id := n.Volumes(number)[0]
 		n.OK(n.MountVolume(id, staging))
 		n.WriteFile(staging+`\data`, "kept")

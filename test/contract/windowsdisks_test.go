@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -28,10 +29,10 @@ const (
 )
 
 // startChanged starts a node whose disks 1 and 2 are changed: both are formatted.
-func startChanged(t *testing.T, change func(*emulated.Scenario)) *caller.Node {
+func startChanged(t *testing.T, change func(*scenario.Scenario)) *caller.Node {
 	t.Helper()
-	return caller.Scenario(t, func(s *emulated.Scenario) {
-		s.Disks = []emulated.DiskSpec{
+	return caller.Scenario(t, func(s *scenario.Scenario) {
+		s.Disks = []bundle.Spec{
 			{SizeBytes: 1 << 30, LUN: 1, Formatted: true, SerialNumber: "one"},
 			{SizeBytes: 1 << 30, LUN: 2, Formatted: true, SerialNumber: "two"},
 		}
@@ -54,20 +55,20 @@ func wantSpared(t *testing.T, n *caller.Node, id string) {
 func TestDisksThatWindowsNeeds(t *testing.T) {
 	for name, test := range map[string]struct {
 		number uint32
-		change func(*emulated.Scenario)
+		change func(*scenario.Scenario)
 	}{
-		"it runs Windows":              {0, func(*emulated.Scenario) {}},
-		"it runs Windows, with an MBR": {0, func(s *emulated.Scenario) { s.SystemDisk.Table = tableMBR }},
+		"it runs Windows":              {0, func(*scenario.Scenario) {}},
+		"it runs Windows, with an MBR": {0, func(s *scenario.Scenario) { s.SystemDisk.Table = tableMBR }},
 		"it runs Windows, which boots from another": {0,
-			func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
-		"it has a page file": {1, func(s *emulated.Scenario) {
+			func(s *scenario.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
+		"it has a page file": {1, func(s *scenario.Scenario) {
 			s.Disks[0].Letter, s.PageFiles = "E", []string{`C:\pagefile.sys`, `E:\pagefile.sys`}
 		}},
 		"it has a dedicated dump file": {1,
-			func(s *emulated.Scenario) { s.Disks[0].Letter, s.DumpFile = "E", `e:\dedicated.sys` }},
+			func(s *scenario.Scenario) { s.Disks[0].Letter, s.DumpFile = "E", `e:\dedicated.sys` }},
 		"Windows boots from it": {1,
-			func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
-		"Windows boots from it, with an MBR": {1, func(s *emulated.Scenario) {
+			func(s *scenario.Scenario) { s.Disks[0].Boot, s.Disks[0].Adapter = true, 1 }},
+		"Windows boots from it, with an MBR": {1, func(s *scenario.Scenario) {
 			s.Disks[0].Boot, s.Disks[0].Table, s.Disks[0].Adapter = true, tableMBR, 1
 		}},
 	} {
@@ -76,8 +77,8 @@ func TestDisksThatWindowsNeeds(t *testing.T) {
 		})
 	}
 	t.Run("Windows may boot from it", func(t *testing.T) {
-		n := startChanged(t, func(s *emulated.Scenario) { s.Disks[0].Boot, s.Disks[0].Table = true, tableMBR })
-		n.Attach(emulated.DiskSpec{ImagePath: n.DetachDisk(1)}) // another disk now, so that the registry names none
+		n := startChanged(t, func(s *scenario.Scenario) { s.Disks[0].Boot, s.Disks[0].Table = true, tableMBR })
+		n.Attach(bundle.Spec{ImagePath: n.DetachDisk(1)}) // another disk now, so that the registry names none
 		wantNeeded(t, n, 1)
 	})
 }
@@ -101,7 +102,7 @@ func wantNeeded(t *testing.T, n *caller.Node, number uint32) {
 // TestUnreadableSystemUseRefusesChanges: while a drive with a page file does not say which disk it is on, no disk is
 // taken offline. A drive that is not there has no page file.
 func TestUnreadableSystemUseRefusesChanges(t *testing.T) {
-	n := startChanged(t, func(s *emulated.Scenario) {
+	n := startChanged(t, func(s *scenario.Scenario) {
 		s.Disks[0].Letter, s.PageFiles = "E", []string{`E:\pagefile.sys`, `Q:\pagefile.sys`}
 	})
 	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS,
@@ -131,7 +132,7 @@ func TestRecoveryPartition(t *testing.T) {
 		"MBR": func(p *win32.Partition) { p.MBRType = 0x27 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := startChanged(t, func(s *emulated.Scenario) {
+			n := startChanged(t, func(s *scenario.Scenario) {
 				s.Disks[0].Boot = true
 				if name == "MBR" {
 					s.Disks[0].Table = tableMBR
@@ -150,7 +151,7 @@ func TestVolumesThatMachinesStartFrom(t *testing.T) {
 	for name, table := range map[string]setting.Table{"EFI system partition": tableGPT, "active partition": tableMBR} {
 		t.Run(name, func(t *testing.T) {
 			n := caller.Start(t, testnode.Options{})
-			number := n.Attach(emulated.DiskSpec{Formatted: true, Boot: true, Table: table})
+			number := n.Attach(bundle.Spec{Formatted: true, Boot: true, Table: table})
 			ids := n.Volumes(number)
 			start, data := ids[0], ids[1]
 			if table == tableGPT { // data partitions come first
@@ -167,12 +168,12 @@ func TestVolumesThatMachinesStartFrom(t *testing.T) {
 
 // TestLUNsByBusAndAdapter: which disks have a LUN, and on which adapters.
 func TestLUNsByBusAndAdapter(t *testing.T) {
-	on := func(adapter uint8, busType setting.BusType) emulated.DiskSpec {
-		return emulated.DiskSpec{SizeBytes: 1 << 30, Adapter: adapter, BusType: busType, LUN: 5}
+	on := func(adapter uint8, busType setting.BusType) bundle.Spec {
+		return bundle.Spec{SizeBytes: 1 << 30, Adapter: adapter, BusType: busType, LUN: 5}
 	}
 	for name, test := range map[string]struct {
-		system, data emulated.DiskSpec
-		adapters     []emulated.AdapterSpec
+		system, data bundle.Spec
+		adapters     []scenario.Adapter
 		want         string
 	}{
 		"SCSI":                        {on(0, win32.BusTypeScsi), on(1, win32.BusTypeScsi), nil, "5"},
@@ -188,13 +189,13 @@ func TestLUNsByBusAndAdapter(t *testing.T) {
 		"Storage Spaces":              {on(0, win32.BusTypeScsi), on(1, win32.BusTypeSpaces), nil, ""},
 		"beside the system disk":      {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6), nil, "6"},
 		"beside it, another adapter": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6),
-			[]emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSas}}, ""},
+			[]scenario.Adapter{{Number: 1, BusType: win32.BusTypeSas}}, ""},
 		"beside it, another kind besides": {on(0, win32.BusTypeSas), withLUN(on(0, win32.BusTypeSas), 6),
-			[]emulated.AdapterSpec{{Number: 1, BusType: win32.BusTypeSata}}, "6"},
+			[]scenario.Adapter{{Number: 1, BusType: win32.BusTypeSata}}, "6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := startChanged(t, func(s *emulated.Scenario) {
-				s.SystemDisk, s.Disks, s.Adapters = test.system, []emulated.DiskSpec{test.data}, test.adapters
+			n := startChanged(t, func(s *scenario.Scenario) {
+				s.SystemDisk, s.Disks, s.Adapters = test.system, []bundle.Spec{test.data}, test.adapters
 			})
 			wantLUN(t, n, 1, test.want)
 			wantLUN(t, n, 0, "")
@@ -202,7 +203,7 @@ func TestLUNsByBusAndAdapter(t *testing.T) {
 	}
 }
 
-func withLUN(spec emulated.DiskSpec, lun uint8) emulated.DiskSpec {
+func withLUN(spec bundle.Spec, lun uint8) bundle.Spec {
 	spec.LUN = lun
 	return spec
 }
@@ -212,10 +213,10 @@ func withLUN(spec emulated.DiskSpec, lun uint8) emulated.DiskSpec {
 // there is no such disk. NVMe disks have no LUN.
 func TestLUNsOnAzure(t *testing.T) {
 	t.Parallel()
-	onC := func(s *emulated.Scenario) { s.PageFiles = []string{`C:\pagefile.sys`} }
-	changes := map[string]func(*emulated.Scenario){"as it is": func(*emulated.Scenario) {}, "page file on drive C": onC,
-		"no temporary disk": func(s *emulated.Scenario) { onC(s); s.Disks = nil }}
-	for profile, data := range map[string]emulated.DiskSpec{
+	onC := func(s *scenario.Scenario) { s.PageFiles = []string{`C:\pagefile.sys`} }
+	changes := map[string]func(*scenario.Scenario){"as it is": func(*scenario.Scenario) {}, "page file on drive C": onC,
+		"no temporary disk": func(s *scenario.Scenario) { onC(s); s.Disks = nil }}
+	for profile, data := range map[string]bundle.Spec{
 		"azure": {Adapter: 1, BusType: win32.BusTypeSas}, "azure-gen1": {Adapter: 3, BusType: win32.BusTypeSas},
 		"azure-nvme": {Adapter: 0, BusType: win32.BusTypeNvme},
 	} {
@@ -223,7 +224,7 @@ func TestLUNsOnAzure(t *testing.T) {
 			t.Run(profile+", "+name, func(t *testing.T) {
 				s, err := scenario.Load(profile)
 				caller.OK(t, err)
-				s.Disks = slices.DeleteFunc(s.Disks, func(d emulated.DiskSpec) bool { return d.Adapter == data.Adapter })
+				s.Disks = slices.DeleteFunc(s.Disks, func(d bundle.Spec) bool { return d.Adapter == data.Adapter })
 				change(&s)
 				n := caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
 				attached := map[uint32]string{}
@@ -252,10 +253,10 @@ func TestLUNsOnAzure(t *testing.T) {
 // TestLocationsWithoutAnAnswer: without the address of the system disk the disks beside it are unknown, and an adapter
 // that does not answer may be of its kind.
 func TestLocationsWithoutAnAnswer(t *testing.T) {
-	n := startChanged(t, func(s *emulated.Scenario) {
+	n := startChanged(t, func(s *scenario.Scenario) {
 		s.Disks = s.Disks[:1]
 		s.Disks[0].Adapter = 1
-		s.Adapters = []emulated.AdapterSpec{{Number: 7, BusType: win32.BusTypeSata}}
+		s.Adapters = []scenario.Adapter{{Number: 7, BusType: win32.BusTypeSata}}
 	})
 	wantLUN(t, n, 1, "1")
 	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "dev_adapter#7#", Times: 1,
@@ -285,7 +286,7 @@ func TestTwoDisksWithOneName(t *testing.T) {
 			&olddisk.GetDiskNumberByNameRequest{DiskName: "EMULATED  disk-2"})
 		return reply.GetDiskNumber(), err
 	}
-	twin := n.Attach(emulated.DiskSpec{Identifiers: slices.Clone(emulated.DefaultScenario().Disks[1].Identifiers)})
+	twin := n.Attach(bundle.Spec{Identifiers: slices.Clone(scenario.Default().Disks[1].Identifiers)})
 	_, err := ask()
 	n.Refused(err, codes.FailedPrecondition, "AMBIGUOUS_DISK")
 	n.DetachDisk(twin)

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -112,7 +112,7 @@ func TestForeignDisks(t *testing.T) {
 	number := 0
 	for i, name := range slices.Sorted(maps.Keys(images)) {
 		image := images[name]
-		for j, spec := range []emulated.DiskSpec{{SectorSize: 512}, {SectorSize: 4096, Offline: true},
+		for j, spec := range []bundle.Spec{{SectorSize: 512}, {SectorSize: 4096, Offline: true},
 			{SectorSize: 512, Offline: true}, {SectorSize: 4096}} {
 			if testnode.Sampled(t, j, i, 4) {
 				number++
@@ -130,7 +130,7 @@ func TestForeignDisks(t *testing.T) {
 
 // leftAlone has a foreign disk partitioned: it is refused, or keeps the partitions that it has. It returns the detached
 // disk's image.
-func leftAlone(t *testing.T, n *caller.Node, name string, spec emulated.DiskSpec) (image string) {
+func leftAlone(t *testing.T, n *caller.Node, name string, spec bundle.Spec) (image string) {
 	t.Helper()
 	number := n.Attach(spec)
 	before := n.DiskDigest(number)
@@ -155,7 +155,7 @@ func TestForeignVolumes(t *testing.T) {
 		size := info.Size()
 		disk := image(t, size+3*mib, table(t, size+3*mib, size, win32.PartitionBasicData)...)
 		n.OK(errors.Join(unpack(disk, mib, f, size), f.Close()))
-		number := n.Attach(emulated.DiskSpec{ImagePath: disk})
+		number := n.Attach(bundle.Spec{ImagePath: disk})
 		id := n.Volumes(number)[0]
 		_, _, err = n.GetVolumeStats(id) // mounts an NTFS
 		n.OK(err)

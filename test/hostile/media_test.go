@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -163,7 +163,7 @@ func TestMediaThatHoldDataAreLeftAlone(t *testing.T) {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
-				spec := emulated.DiskSpec{ImagePath: image(t, diskBytes, c.marks...), Offline: offline}
+				spec := bundle.Spec{ImagePath: image(t, diskBytes, c.marks...), Offline: offline}
 				n := caller.On(t, n.Node)
 				number := n.Attach(spec)
 				before := n.DiskDigest(number)

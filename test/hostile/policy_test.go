@@ -9,7 +9,7 @@ import (
 
 	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -97,7 +97,7 @@ func TestPolicyOfSteps(t *testing.T) {
 	g.hostDir(others + `\secret`)
 	g.plant(own+`\symlink`, symlink(`\??\`+others))
 	g.OK(g.StageShare(caller.OtherShare, others+`\share`))
-	disk := g.Attach(emulated.DiskSpec{})
+	disk := g.Attach(bundle.Spec{})
 	g = g.restricted("  methods: [nodesteps]\n  directories: ['" + own + "']\n  smbServers: [fs.emulated]\n")
 	before := g.snapshot()
 	stage := func(r *steps.StageDiskRequest) error { return only(g.Steps().StageDisk(t.Context(), r)) }

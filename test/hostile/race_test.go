@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -42,7 +43,7 @@ func TestSwappedComponents(t *testing.T) {
 	} {
 		for _, objects := range []bool{false, true} { // Windows, to the handle that holds a mount point's directory
 			t.Run(name, func(t *testing.T) {
-				switches := emulated.DefaultSwitches()
+				switches := scenario.DefaultSwitches()
 				switches.MountPointCallsDelete = objects
 				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}}), link)
 			})

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -77,7 +77,7 @@ func TestUnstageWhileUsersCannotBeListed(t *testing.T) {
 // A volume is torn down, and its disk taken offline, where there is no room for a record.
 func TestUnstageNeedsNoRoom(t *testing.T) {
 	g := attack(t, testnode.Options{})
-	number := g.Attach(emulated.DiskSpec{})
+	number := g.Attach(bundle.Spec{})
 	g.OK(g.StageDisk(number, staged))
 	g.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1,
 		Error: win32.ERROR_IO_DEVICE})

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
@@ -136,7 +136,7 @@ func TestMatchAzure(t *testing.T) {
 	attach := func(adapter uint8, bus setting.BusType, kind uint32, hexadecimal string) uint32 {
 		id, err := hex.DecodeString(hexadecimal)
 		check(t, "reading an identifier", err)
-		number, err := n.Emulated.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, LUN: 5, Adapter: adapter, BusType: bus,
+		number, err := n.Emulated.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, LUN: 5, Adapter: adapter, BusType: bus,
 			Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind,
 				Association: win32.StorageIdAssocDevice, Identifier: id}}})
 		check(t, "attaching a disk", err)

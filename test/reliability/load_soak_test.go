@@ -15,6 +15,7 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -163,14 +164,14 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 	err := p.onNode(func(n *emulated.Node) error {
 		for i := range diskCount() {
 			serial := fmt.Sprintf("load-%03d", i)
-			if _, err := n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true,
+			if _, err := n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, SerialNumber: serial, LUNAuto: true,
 				Offline: i%2 == 0, Target: 1}); err != nil {
 				return err
 			}
 			team[i%loadDrivers].disks = append(team[i%loadDrivers].disks, &claim{serial: serial})
 		}
 		var err error
-		a.disk, err = n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2})
+		a.disk, err = n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2})
 		return err
 	})
 	if err != nil {
@@ -181,7 +182,7 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 	for i := range a.volumes {
 		var number uint32
 		err := p.onNode(func(n *emulated.Node) (err error) {
-			number, err = n.AttachDisk(emulated.DiskSpec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2, Formatted: true})
+			number, err = n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2, Formatted: true})
 			return err
 		})
 		if err != nil {

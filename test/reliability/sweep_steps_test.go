@@ -5,7 +5,7 @@ package reliability
 import (
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half
@@ -23,7 +23,7 @@ func stepExamples() []swept {
 			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: stageDisk(theDisk), disk: true, sparse: 15},
 		{method: "Nodesteps/StageDisk", when: "blank, by the LUN of an NVMe disk in Azure", prepare: func(w *world) {
-			_, err := w.emulated.AttachDisk(emulated.DiskSpec{SizeBytes: diskBytes, Adapter: 7, LUN: 1,
+			_, err := w.emulated.AttachDisk(bundle.Spec{SizeBytes: diskBytes, Adapter: 7, LUN: 1,
 				BusType: win32.BusTypeNvme, Model: "MSFT NVMe Accelerator v1.0"})
 			w.must(err)
 		}, call: func(w *world) error {

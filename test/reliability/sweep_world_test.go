@@ -24,6 +24,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // The disks of a world: the one that examples work on, one that is offline, and one that is in use and that nothing may
@@ -68,18 +70,18 @@ type world struct {
 }
 
 // theDiskSpec describes the disk that examples work on; with its image it is that disk again, at its old address.
-func theDiskSpec(image string) emulated.DiskSpec {
-	spec := emulated.DiskSpec{SerialNumber: "the-disk", LUN: 1, ImagePath: image}
+func theDiskSpec(image string) bundle.Spec {
+	spec := bundle.Spec{SerialNumber: "the-disk", LUN: 1, ImagePath: image}
 	if image == "" {
 		spec.SizeBytes = diskBytes
 	}
 	return spec
 }
 
-func scenario() *emulated.Scenario {
-	s := emulated.DefaultScenario()
+func sweepScenario() *scenario.Scenario {
+	s := scenario.Default()
 	s.SystemDisk.SizeBytes = 256 << 20
-	s.Disks = []emulated.DiskSpec{
+	s.Disks = []bundle.Spec{
 		theDiskSpec(""),
 		{SizeBytes: diskBytes, SerialNumber: "offline", LUN: 2, Offline: true},
 		{SizeBytes: diskBytes, SerialNumber: "bystander", LUN: 3, Formatted: true},
@@ -95,7 +97,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, ctx: t.Context(), dir: dir}
-	w.open(scenario())
+	w.open(sweepScenario())
 	w.start()
 	w.must(mountAt(bystander, bystanderPath)(w))
 	w.write(bystanderPath+`\data`, "precious")
@@ -103,7 +105,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) open(s *emulated.Scenario) {
+func (w *world) open(s *scenario.Scenario) {
 	w.t.Helper()
 	var err error
 	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, Before: w.beforeHost})
@@ -212,7 +214,7 @@ func (w *world) pull() string {
 }
 
 // attach attaches a disk in the pulled one's place.
-func (w *world) attach(spec emulated.DiskSpec) {
+func (w *world) attach(spec bundle.Spec) {
 	w.t.Helper()
 	number, err := w.emulated.AttachDisk(spec)
 	w.must(err)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -90,7 +90,7 @@ func TestDisksWithoutVolumes(t *testing.T) {
 	for name, late := range map[string]bool{"raw": false, "raw and offline": false, "late": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := caller.Switched(t, func(s *emulated.Switches) { s.VolumesArriveLate = late })
+			n := caller.Switched(t, func(s *scenario.Switches) { s.VolumesArriveLate = late })
 			c := newCalls(t, n.Node, nil)
 			n.SetDiskOnline(number, name != "raw and offline")
 			for range 2 {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // A settlement is how a doubt about Windows is settled on a machine: by the answers to questions, or why no question
@@ -91,7 +91,7 @@ func TestEveryDoubtHasAQuestion(t *testing.T) {
 			t.Errorf("R%d was not found in the source", q.Number)
 		}
 	}
-	switches, known := reflect.TypeFor[emulated.Switches](), switchDoubts()
+	switches, known := reflect.TypeFor[scenario.Switches](), switchDoubts()
 	for i := range switches.NumField() {
 		name := switches.Field(i).Name
 		doubt := known[name]

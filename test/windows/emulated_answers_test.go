@@ -13,13 +13,14 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
 // emulatedSubject returns an emulated node whose switches decide the answers.
-func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
+func emulatedSubject(t *testing.T, switches scenario.Switches) Subject {
 	t.Helper()
 	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
 	if err != nil {
@@ -45,7 +46,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
 		},
 		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
-			d := &emulatedDisk{node: node, spec: emulated.DiskSpec{SizeBytes: setting.Size(bytes),
+			d := &emulatedDisk{node: node, spec: bundle.Spec{SizeBytes: setting.Size(bytes),
 				SectorSize: sectorSize, LUNAuto: true}}
 			return d, d.Attach()
 		},
@@ -54,7 +55,7 @@ func emulatedSubject(t *testing.T, switches emulated.Switches) Subject {
 
 type emulatedDisk struct {
 	node   *emulated.Node
-	spec   emulated.DiskSpec
+	spec   bundle.Spec
 	number uint32
 }
 
@@ -89,13 +90,13 @@ func (d *emulatedDisk) Attach() (err error) {
 
 // The questions work: an emulated node answers each as its switches are set.
 func TestEmulatedNodesAnswer(t *testing.T) {
-	usual := emulated.DefaultSwitches()
+	usual := scenario.DefaultSwitches()
 	other := usual
 	other.AttributesVersion, other.CreateDiskClears, other.ZeroedDiskIsMBR = 16, true, true
 	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = scenario.MSRDelayed, true, true
 	other.EmptyRootNotFound, other.MountPointCallsDelete, other.ClonesNeedWritable = false, true, false
 	for name, test := range map[string]struct {
-		switches emulated.Switches
+		switches scenario.Switches
 		check    func(t *testing.T, answers map[int]any)
 	}{
 		"usual": {usual, func(t *testing.T, answers map[int]any) {
@@ -227,7 +228,7 @@ func (k withoutVolumes) FormatVolume(volume, _ string) error {
 }
 
 func TestNoVolumeIsAFailure(t *testing.T) {
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	s.Kernel, s.Timeout = withoutVolumes{s.Kernel, t}, time.Millisecond
 	failed := 0
 	for _, q := range portableQuestions() {

@@ -11,8 +11,8 @@ import (
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -122,7 +122,7 @@ func askAll(t *testing.T, questions []Question, subject func(t *testing.T) Subje
 				t.Errorf("R%d has no answer", q.Number)
 			}
 			if slices.ContainsFunc(portable, func(p Question) bool { return p.Number == q.Number }) {
-				assumed := q.Ask(t, emulatedSubject(t, emulated.DefaultSwitches()))
+				assumed := q.Ask(t, emulatedSubject(t, scenario.DefaultSwitches()))
 				how := map[bool]string{true: "is as", false: "differs from"}[alike(answer, assumed)]
 				t.Logf("R%d %s the emulated node's answer, %v", q.Number, how, assumed)
 			}

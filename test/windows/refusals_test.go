@@ -9,7 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // Questions that meet a refusal tell it, and go on where they can.
@@ -58,20 +58,20 @@ func (k *refusing) FormatVolume(volume, fileSystem string) error {
 
 // R30 tells a volume that did not come from one that came and refuses.
 func TestArrivalOfAVolume(t *testing.T) {
-	off := emulated.DefaultSwitches()
+	off := scenario.DefaultSwitches()
 	off.AutomountOff = true
 	const silent = "came, and does not tell its extents"
 	for _, test := range []struct {
 		want     string
-		switches emulated.Switches
+		switches scenario.Switches
 		kernel   func(kernel.Kernel) kernel.Kernel
 		offline  string // IOCTL_VOLUME_IS_OFFLINE
 	}{
 		{silent, off, func(k kernel.Kernel) kernel.Kernel { return k }, "ERROR_NOT_READY"},
-		{"none is known to lie there, and 0 came", emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{"none is known to lie there, and 0 came", scenario.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
 			return withoutVolumes{k, t}
 		}, ""},
-		{silent, emulated.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{silent, scenario.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
 			return &refusing{Kernel: k, code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS}
 		}, "ERROR_GEN_FAILURE"},
 	} {
@@ -88,7 +88,7 @@ func TestArrivalOfAVolume(t *testing.T) {
 
 // R29 notes what ended one of its parts, and tries the others.
 func TestMountingIsRefused(t *testing.T) {
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	s.Kernel = &refusing{Kernel: s.Kernel, mounting: true}
 	answer, err := askHolders(t, s)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestMountingIsRefused(t *testing.T) {
 
 // A question that needs a formatted volume waits until Windows' provider knows the partition.
 func TestFormattingIsRefusedAtFirst(t *testing.T) {
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	d, err := s.Attach(t, gib, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestFormattingIsRefusedAtFirst(t *testing.T) {
 
 // Questions change only the disks that they attach. The default node has three others.
 func TestQuestionsChangeOnlyTheirDisks(t *testing.T) {
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	d, err := s.Attach(t, gib, 0)
 	if err != nil {
 		t.Fatal(err)

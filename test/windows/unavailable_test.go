@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // Tests do not borrow things that the machine's owner uses or has switched off.
@@ -44,7 +44,7 @@ func TestLogonThatAPolicyRefuses(t *testing.T) {
 		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight",
 		win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
 	} {
-		s := emulatedSubject(t, emulated.DefaultSwitches())
+		s := emulatedSubject(t, scenario.DefaultSwitches())
 		s.Kernel = unmappable{s.Kernel, fmt.Errorf("wrapped: %w", code)}
 		for _, q := range shareQuestions() {
 			if q.Number == 22 {
@@ -71,7 +71,7 @@ func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) 
 // The secret for mutual CHAP is set only on a machine whose owner has said so.
 func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(SettingsVariable, "")
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	s.Initiator = func(t testing.TB) error { // as of a machine
 		t.Helper()
 		return startInitiator(t, Subject{Kernel: s.Kernel, Timeout: s.Timeout})

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
@@ -25,7 +25,7 @@ func TestUnusualDisksOfAnEmulatedNode(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("nothing of this depends on the system")
 	}
-	unusualDisks(t, emulatedSubject(t, emulated.DefaultSwitches()))
+	unusualDisks(t, emulatedSubject(t, scenario.DefaultSwitches()))
 }
 
 // lateVolumes hides the volumes of a node until they were listed a number of times.
@@ -69,7 +69,7 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("nothing of this depends on the system")
 	}
-	s := emulatedSubject(t, emulated.DefaultSwitches())
+	s := emulatedSubject(t, scenario.DefaultSwitches())
 	lists, attach := new(atomic.Int32), s.Attach
 	s.Kernel = lateVolumes{s.Kernel, lists}
 	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {

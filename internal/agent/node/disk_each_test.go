@@ -19,10 +19,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // countedNode is an emulated node with its system disk and others, and with a count of the kernel calls that f selects.
-func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskSpec) (*Node,
+func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...bundle.Spec) (*Node,
 	*emulated.Node, *atomic.Int32) {
 	t.Helper()
 	count := &atomic.Int32{}
@@ -36,9 +38,9 @@ func countedNode(t *testing.T, f func(kernel.Call) bool, disks ...emulated.DiskS
 }
 
 // nodeWith is an emulated node with its system disk and others, and with an interceptor.
-func nodeWith(t *testing.T, around kernel.Interceptor, disks ...emulated.DiskSpec) (*Node, *emulated.Node) {
+func nodeWith(t *testing.T, around kernel.Interceptor, disks ...bundle.Spec) (*Node, *emulated.Node) {
 	t.Helper()
-	scenario := emulated.DefaultScenario()
+	scenario := scenario.Default()
 	scenario.Disks = disks
 	k := emulate(t, emulated.Options{Scenario: &scenario})
 	n := newNode(t, k, Config{Interceptor: around})
@@ -55,16 +57,16 @@ func TestCallsForIdentifiers(t *testing.T) {
 			Identifier: bytes.Repeat([]byte("x"), 250)})
 	}
 	for name, test := range map[string]struct {
-		disk            emulated.DiskSpec
+		disk            bundle.Spec
 		together, apart int32 // calls for the disk
 		want            DiskIDs
 	}{
-		"both": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: page83}, 3, 5,
+		"both": {bundle.Spec{SerialNumber: "serial", Identifiers: page83}, 3, 5,
 			DiskIDs{"page-83", "serial"}},
-		"no page 83":       {emulated.DiskSpec{SerialNumber: "serial"}, 4, 5, DiskIDs{"", "serial"}},
-		"no serial number": {emulated.DiskSpec{Identifiers: page83}, 4, 5, DiskIDs{"page-83", ""}},
-		"neither":          {emulated.DiskSpec{}, 5, 5, DiskIDs{}},
-		"long": {emulated.DiskSpec{SerialNumber: "serial", Identifiers: long}, 4, 6,
+		"no page 83":       {bundle.Spec{SerialNumber: "serial"}, 4, 5, DiskIDs{"", "serial"}},
+		"no serial number": {bundle.Spec{Identifiers: page83}, 4, 5, DiskIDs{"page-83", ""}},
+		"neither":          {bundle.Spec{}, 5, 5, DiskIDs{}},
+		"long": {bundle.Spec{SerialNumber: "serial", Identifiers: long}, 4, 6,
 			DiskIDs{"page-83", "serial"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,10 +99,10 @@ func TestCallsForIdentifiers(t *testing.T) {
 
 // A listing makes as many calls for each disk on a node of many as on a node of few.
 func TestCallsOfListings(t *testing.T) {
-	var disks []emulated.DiskSpec
+	var disks []bundle.Spec
 	for i := range 40 {
 		id := win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii, Identifier: fmt.Append(nil, "disk ", i)}
-		disk := emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i),
+		disk := bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i),
 			Identifiers: []win32.StorageIdentifier{id}, LUN: uint8(i)}
 		if i%2 == 1 {
 			disk.BusType = win32.BusTypeNvme
@@ -127,9 +129,9 @@ func TestCallsOfListings(t *testing.T) {
 
 // The volume of a new partition is found without asking the volumes that were found on other disks.
 func TestSearchTriesNewVolumesFirst(t *testing.T) {
-	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20}}
+	disks := []bundle.Spec{{SizeBytes: 64 << 20}}
 	for i := range 12 {
-		disks = append(disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})
+		disks = append(disks, bundle.Spec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})
 	}
 	n, _, asked := countedNode(t, func(call kernel.Call) bool {
 		return call.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.HasPrefix(call.Object, `\\?\Volume{`)
@@ -148,7 +150,7 @@ func TestSearchTriesNewVolumesFirst(t *testing.T) {
 
 // Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
 func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
-	disks := []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
+	disks := []bundle.Spec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
 		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
 	n, k, searches := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
@@ -166,7 +168,7 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 		images = append(images, image)
 	}
 	for i, image := range []string{images[1], images[0]} {
-		if number, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, LUNAuto: true}); err != nil ||
+		if number, err := k.AttachDisk(bundle.Spec{ImagePath: image, LUNAuto: true}); err != nil ||
 			number != uint32(i+1) {
 			t.Fatalf("disk %d, %v", number, err)
 		}
@@ -182,9 +184,9 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 // Many listings at once, whose calls are slow, leave no disk out and take none for one that hangs.
 func TestManySlowListings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disks := make([]emulated.DiskSpec, 20)
+		disks := make([]bundle.Spec, 20)
 		for i := range disks {
-			disks[i] = emulated.DiskSpec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), LUN: uint8(i)}
+			disks[i] = bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), LUN: uint8(i)}
 		}
 		n, _, _ := countedNode(t, func(call kernel.Call) bool {
 			if call.Device {

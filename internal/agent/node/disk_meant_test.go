@@ -10,13 +10,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // clones is a node with two disks that only their addresses and volumes tell apart.
 func clones(t *testing.T) *Node {
 	t.Helper()
-	s := emulated.DefaultScenario()
-	s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
+	s := scenario.Default()
+	s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 1, Formatted: true},
 		{SizeBytes: 64 << 20, SerialNumber: "clone", LUN: 2, Formatted: true}}
 	k := emulate(t, emulated.Options{Scenario: &s})
 	return bare(t, k)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // TestProtectedDisk: a disk that the device itself protects is read-only, although its attributes do not show it.
@@ -23,7 +24,7 @@ func TestProtectedDisk(t *testing.T) {
 	id := newVolume(t, n)
 	image, err := k.DetachDisk(1)
 	must(t, err)
-	if _, err := k.AttachDisk(emulated.DiskSpec{ImagePath: image, Protected: true}); err != nil {
+	if _, err := k.AttachDisk(bundle.Spec{ImagePath: image, Protected: true}); err != nil {
 		t.Fatal(err)
 	}
 	if readOnly, err := n.Disks.GetDiskReadOnly(t.Context(), 1); err != nil || !readOnly {

@@ -13,12 +13,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // TestLookingUp: links on the way are followed within the working directories only.
 func TestLookingUp(t *testing.T) {
-	scenario := emulated.DefaultScenario()
-	scenario.Disks = append(scenario.Disks, emulated.DiskSpec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true,
+	scenario := scenario.Default()
+	scenario.Disks = append(scenario.Disks, bundle.Spec{SizeBytes: 64 << 20, LUNAuto: true, Formatted: true,
 		Letter: "E"})
 	k := emulate(t, emulated.Options{Scenario: &scenario})
 	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`}})

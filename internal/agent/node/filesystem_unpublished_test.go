@@ -13,6 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // Where kubelet has volumes staged and published.
@@ -169,8 +171,8 @@ func TestUnpublished(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := emulated.DefaultScenario()
-			s.Disks = []emulated.DiskSpec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
+			s := scenario.Default()
+			s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
 				{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
 			k := emulate(t, emulated.Options{Scenario: &s})
 			u := &unpublishedNode{T: t, kernel: k, dirs: []string{KubeletDir}, code: win32.ERROR_ACCESS_DENIED}

@@ -24,6 +24,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 const (
@@ -229,8 +231,8 @@ func (k *lateStatus) RemoveSMBGlobalMapping(remotePath string) error {
 func TestMappingListedLate(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s := emulated.DefaultScenario()
-			s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share", ClosedRoot: closed}}
+			s := scenario.Default()
+			s.SMBServers[0].Shares = []smb.Share{{Name: "share", ClosedRoot: closed}}
 			k := emulate(t, emulated.Options{Scenario: &s})
 			late := &lateStatus{Node: k}
 			n := bare(t, late)

@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // An access list gets entries once, SYSTEM and Administrators keep full control, and a volume whose root holds anything
@@ -37,7 +37,7 @@ func TestAddAccess(t *testing.T) {
 		}
 		return do()
 	})
-	number, err := k.AttachDisk(emulated.DiskSpec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
+	number, err := k.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
 	check(err)
 	ids, err := n.Volumes.ListVolumesOnDisk(ctx, number, 0)
 	check(err)

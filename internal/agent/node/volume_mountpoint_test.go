@@ -22,6 +22,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call kernel.Call, do func() error) error) (
 	n *Node, k *emulated.Node, volumes []string) {
 	t.Helper()
-	switches := emulated.DefaultSwitches()
+	switches := scenario.DefaultSwitches()
 	switches.MountPointCallsDelete = object
 	k = emulate(t, emulated.Options{Switches: &switches})
 	n = newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {

@@ -24,6 +24,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 const (
@@ -46,12 +49,12 @@ type node struct {
 
 func newNode(t *testing.T) *node {
 	t.Helper()
-	s := emulated.DefaultScenario()
-	s.Disks = []emulated.DiskSpec{
+	s := scenario.Default()
+	s.Disks = []bundle.Spec{
 		{SizeBytes: 64 << 20, LUN: 1, Formatted: true, Letter: "E"},
 		{SizeBytes: 64 << 20, LUN: 2, Formatted: true, Letter: "F"},
 	}
-	s.SMBServers[0].Shares = []emulated.SMBShareSpec{{Name: "share"}, {Name: "other"}, {Name: "closed", ClosedRoot: true}}
+	s.SMBServers[0].Shares = []smb.Share{{Name: "share"}, {Name: "other"}, {Name: "closed", ClosedRoot: true}}
 	dir := t.TempDir()
 	k, err := emulated.Open(dir, emulated.Options{Scenario: &s})
 	if err != nil {

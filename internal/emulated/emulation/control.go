@@ -242,7 +242,7 @@ func systemMethods(n *emulated.Node) []server.Method {
 }
 
 // serviceChange returns the change that a request asks for.
-func serviceChange(r *api.SetServiceRequest) (c emulated.ServiceChange, err error) {
+func serviceChange(r *api.SetServiceRequest) (c services.Change, err error) {
 	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
 		c.State = new(uint32(r.GetState()))
 	}
