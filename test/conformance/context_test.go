@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestPathContext asserts for every version that has path contexts that they mean nothing: neither PLUGIN (0) nor POD

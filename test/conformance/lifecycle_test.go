@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestLifecycle takes a disk through a driver's whole life, with each version of the volume group and the

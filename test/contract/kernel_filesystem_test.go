@@ -35,7 +35,7 @@ func filesystemExamples() []kernelExample {
 	remove := func(path string, force bool) func(*exampleNode) error {
 		return func(w *exampleNode) error { return w.Rmdir(path, force) }
 	}
-	clear := func(w *exampleNode) error { return w.RmdirContents(stagingDir) }
+	empties := func(w *exampleNode) error { return w.RmdirContents(stagingDir) }
 	link := func(w *exampleNode) error { return w.CreateSymlink(stagingDir, publishLink) }
 	empty := func(w *exampleNode) { w.OK(w.Mkdir(stagingDir)) }
 	filled := func(w *exampleNode) {
@@ -53,8 +53,8 @@ func filesystemExamples() []kernelExample {
 		{"Rmdir", "force: with a file and a directory", filled, remove(stagingDir, true)},
 		{"Rmdir", "force: a mount point", withMount, remove(stagingDir, true)},
 		{"Rmdir", "force: a link", linked, remove(publishLink, true)},
-		{"RmdirContents", "with a file and a directory", filled, clear},
-		{"RmdirContents", "empty", empty, clear},
+		{"RmdirContents", "with a file and a directory", filled, empties},
+		{"RmdirContents", "empty", empty, empties},
 		{"CreateSymlink", "to a directory", empty, link},
 		{"CreateSymlink", "there already", linked, link},
 		{"IsSymlink", "a directory", nil, isLink(plugins)},

@@ -61,7 +61,7 @@ func TestProtectedServicesOfTheOperator(t *testing.T) {
 		"own list":     {[]string{"MSiSCSI"}, []string{"MSiSCSI"}, []string{"kubelet", "LanmanWorkstation"}},
 		"none":         {[]string{"none"}, nil, []string{"kubelet", "LanmanWorkstation", "W32Time"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(*testing.T) {
 			n := start(c.items...)
 			for _, name := range c.kept {
 				n.Refused(n.StopService(name, true), codes.FailedPrecondition, "PROTECTED_SERVICE")

@@ -167,7 +167,7 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 		"unknown, start": {n.StartService("nobody"), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
 		"unknown, stop":  {n.StopService("nobody", true), codes.NotFound, "SERVICE_NOT_FOUND", "nobody"},
 	} {
-		t.Run(name, func(t *testing.T) { n.Refused(c.err, c.code, c.reason, c.words) })
+		t.Run(name, func(*testing.T) { n.Refused(c.err, c.code, c.reason, c.words) })
 	}
 	for code, want := range map[win32.Errno]codes.Code{
 		win32.ERROR_ACCESS_DENIED:             codes.PermissionDenied,

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A fakeDisks is the fake of test/windows/fakes/disks, in the place of the two DLLs of Windows' through which a program

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/grpc/codes"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // linkFile holds the reparse data of the directory that it is in: the test meets the fakes' files, because links are

@@ -6,10 +6,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const (

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/test/caller"
 	"golang.org/x/sys/windows/registry"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the

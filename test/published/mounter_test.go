@@ -24,8 +24,6 @@ const (
 	serial  = "vol0123456789abcdef1"
 )
 
-var credentials = mounter.Credentials{User: "csi", Password: "csi-password"}
-
 // start returns a mounter on a new emulated node.
 func start(t *testing.T) (*testnode.Node, *mounter.Mounter) {
 	t.Helper()

@@ -17,6 +17,8 @@ import (
 
 const anyShare = `\\fs.emulated\share`
 
+var credentials = mounter.Credentials{User: "csi", Password: "csi-password"}
+
 func isMapped(n *testnode.Node, share string) bool {
 	for _, m := range n.Mappings() {
 		if strings.EqualFold(m.Share, share) {

@@ -13,11 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-
 	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
 
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/audit"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"

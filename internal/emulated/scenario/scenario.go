@@ -40,8 +40,8 @@ func (s *Scenario) Check() error {
 		return strictyaml.At(err, "switches")
 	}
 	if d := s.SystemDisk; d.Offline || d.ReadOnly || d.Protected || bool(d.Formatted) || d.Boot || d.Letter != "" {
-		return strictyaml.At(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the system "+
-			"disk"), "systemDisk")
+		return strictyaml.At(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the "+
+			"system disk"), "systemDisk")
 	}
 	for i, path := range s.PageFiles {
 		if _, err := ntpath.ParseWin32(path); err != nil {
