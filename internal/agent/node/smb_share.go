@@ -223,7 +223,7 @@ func (o *op) lookIntoShare(l ShareLink) error {
 	return err
 }
 
-// Mappings lists the SMB global mappings, whoever made them, by share. It asks Windows, never a file server.
+// Mappings lists the SMB global mappings of all users, by share. It asks Windows, never a file server.
 func (s *SMB) Mappings(ctx context.Context) ([]*api.SMBMapping, error) {
 	what := operation.On("ListSMBMappings", operation.SMBMappings)
 	return read(ctx, s.node, what, func(o *op) ([]*api.SMBMapping, error) {
