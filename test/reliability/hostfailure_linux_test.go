@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -80,7 +81,7 @@ func (e swept) failOperation(t *testing.T, target int, failure error, stays bool
 		return "", operations
 	}
 	if err == nil {
-		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 			t.Errorf("it answers OK, and (-want +got):\n%s", diff)
 		}
 	} else if code := status.Code(err); slices.Contains([]codes.Code{codes.Unknown, codes.Internal}, code) {
@@ -89,7 +90,7 @@ func (e swept) failOperation(t *testing.T, target int, failure error, stays bool
 	if err := e.again(w); err != nil {
 		t.Errorf("the driver's retry fails: %v", err)
 	}
-	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 		t.Errorf("after the retry (-want +got):\n%s", diff)
 	}
 	return met, operations
