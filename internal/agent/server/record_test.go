@@ -47,19 +47,31 @@ func serveExists(t *testing.T, o server.Options,
 	api.FilesystemClient) {
 	t.Helper()
 	dir := openDir(t, t.TempDir())
-	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
+	return serveExistsAt(t, dir, o, handle), dialExists(t, dir)
+}
+
+func serveExistsAt(t *testing.T, at transport.Endpoints, o server.Options,
+	handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) *server.Server {
+	t.Helper()
+	s, err := server.Start(at, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
 		Name: "v1.Filesystem", Methods: []server.Method{server.Unary("PathExists", server.LimitRead, handle)},
 	}}}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(t.Context()) })
-	conn, err := grpc.NewClient("unix:"+dir.Path(endpointName), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	return s
+}
+
+// dialExists returns a client with a connection of its own.
+func dialExists(t *testing.T, at transport.Endpoints) api.FilesystemClient {
+	t.Helper()
+	conn, err := grpc.NewClient("unix:"+at.Path(endpointName), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return s, api.NewFilesystemClient(conn)
+	return api.NewFilesystemClient(conn)
 }
 
 // self returns this test as a client, as the system identifies it.
