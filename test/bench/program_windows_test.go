@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -38,11 +39,14 @@ func BenchmarkProgram(b *testing.B) {
 		b.Helper()
 		p := testnode.BeginCommand(b, exec.Command(file))
 		for {
-			conn, err := dial.Open(b.Context(), pipe, dial.Options{})
+			// A program may have its pipe before it takes connections: gRPC would wait for twenty seconds.
+			ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)
+			conn, err := dial.Open(ctx, pipe, dial.Options{})
 			if err == nil {
-				err = r.call(b.Context(), conn)
+				err = r.call(ctx, conn)
 				_ = conn.Close()
 			}
+			cancel()
 			if err == nil {
 				return p
 			}
