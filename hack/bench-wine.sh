@@ -48,11 +48,11 @@ for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 	done
 done
 {
-	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors${UPSTREAM:+, upstream: $(basename "$UPSTREAM")}"
+	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors, ${ROUNDS:-8} rounds${UPSTREAM:+, upstream: $(basename "$UPSTREAM")}"
 	cd "$work/runs"
 	"$benchstat" -filter '/via:(echo OR agent)' -table .file -col '/via@(echo agent)' "${programs[@]}"
 	"$benchstat" -filter '-/via:echo' "${programs[@]}"
-} | sed '/^\(goos\|goarch\|pkg\|cpu\):/d' >"$work/table"
+} | sed -e '/^\(goos\|goarch\|pkg\|cpu\):/d' -e '/^geomean/d' -e 's/ *(p=[0-9.]* n=[0-9]*)//' >"$work/table"
 cat "$work/table"
 [ -z "$page" ] || sed -i -e '/^<!-- wine -->$/,/^<!-- end -->$/{//!d}' \
 	-e "/^<!-- wine -->\$/r /dev/stdin" "$page" < <(echo '```'; cat "$work/table"; echo '```')

@@ -16,10 +16,10 @@ for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 	(cd test/bench && "$work/bench.test" -test.run='^$' -test.bench=. -test.benchtime="${TIME:-200ms}") | tee -a "$work/runs" >&2
 done
 {
-	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors"
+	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors, ${ROUNDS:-8} rounds"
 	"$benchstat" -filter '.name:Read' -col '/via@(echo agent)' "$work/runs"
 	"$benchstat" -filter '-.name:Read' "runs=$work/runs"
-} | sed '/^\(goos\|goarch\|pkg\|cpu\):/d' >"$work/table"
+} | sed -e '/^\(goos\|goarch\|pkg\|cpu\):/d' -e '/^geomean/d' -e 's/ *(p=[0-9.]* n=[0-9]*)//' >"$work/table"
 cat "$work/table"
 [ -z "$page" ] || sed -i -e '/^<!-- linux -->$/,/^<!-- end -->$/{//!d}' \
 	-e "/^<!-- linux -->\$/r /dev/stdin" "$page" < <(echo '```'; cat "$work/table"; echo '```')
