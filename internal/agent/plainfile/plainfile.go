@@ -31,9 +31,14 @@ func Create(name string, flag int, perm fs.FileMode) (*os.File, error) {
 		}
 		return nil, err
 	}
+	return Regular(f)
+}
+
+// Regular returns an open file that is a regular one, and closes another one.
+func Regular(f *os.File) (*os.File, error) {
 	regular, err := isRegular(f)
 	if err == nil && !regular {
-		err = notRegular(name)
+		err = notRegular(f.Name())
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 )
 
 // tryLock takes the lock of a file, which lasts until it is closed: it opens the file without sharing, and no link. It
@@ -24,7 +26,7 @@ func tryLock(file string) (*os.File, error) {
 	case err != nil:
 		return nil, &os.PathError{Op: "open", Path: file, Err: err}
 	}
-	return os.NewFile(uintptr(h), file), nil
+	return plainfile.Regular(os.NewFile(uintptr(h), file))
 }
 
 // inUse reports whether a file cannot be changed because it is open.
