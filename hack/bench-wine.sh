@@ -48,7 +48,8 @@ for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 	done
 done
 {
-	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors, ${ROUNDS:-8} rounds${UPSTREAM:+, upstream: $(basename "$UPSTREAM")}"
+	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors, ${ROUNDS:-8} rounds" \
+		"${UPSTREAM:+upstream: $(basename "$UPSTREAM")}"
 	cd "$work/runs"
 	"$benchstat" -filter '/via:(echo OR agent)' -table .file -col '/via@(echo agent)' "${programs[@]}"
 	"$benchstat" -filter '-/via:echo' "${programs[@]}"

@@ -34,7 +34,7 @@ An agent with an admin endpoint lists them itself. Without one, the command trie
 	})
 }
 
-// servedAPIs returns the versions that the agent serves. If there is no admin endpoint, it tries all endpoints. If none
+// servedAPIs returns the versions that the agent serves. Without an admin endpoint it tries all endpoints; if none
 // answers, it returns the error of the admin endpoint.
 func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, err error) {
 	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})

@@ -77,7 +77,7 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 	case win32.ERROR_TIME_SKEW:
 		return smbCode{FailedPrecondition, SMBOther, "set the clocks of this node and of the server by the domain's"}, true
 	case win32.ERROR_BAD_DEV_TYPE:
-		return smbCode{InvalidArgument, SMBOther, "it is no directory, but a printer or the like"}, true
+		return smbCode{InvalidArgument, SMBOther, "the share is a printer or another device, not a directory"}, true
 	case win32.ERROR_SMB1_NOT_AVAILABLE:
 		return smbCode{FailedPrecondition, SMBOther, "turn SMB 2 or 3 on at the server"}, true
 	case win32.ERROR_SHARING_PAUSED, win32.ERROR_EXTENDED_ERROR:

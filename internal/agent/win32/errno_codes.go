@@ -15,7 +15,7 @@ const (
 	ERROR_NOT_ENOUGH_MEMORY                 Errno = 8    // not enough memory
 	ERROR_INVALID_DATA                      Errno = 13   // the data is invalid
 	ERROR_OUTOFMEMORY                       Errno = 14   // out of memory
-	ERROR_INVALID_DRIVE                     Errno = 15   // there is no such drive
+	ERROR_INVALID_DRIVE                     Errno = 15   // the drive does not exist
 	ERROR_CURRENT_DIRECTORY                 Errno = 16   // the current directory cannot be removed
 	ERROR_NOT_SAME_DEVICE                   Errno = 17   // the two paths are on different volumes
 	ERROR_NO_MORE_FILES                     Errno = 18   // there are no more files
@@ -37,10 +37,10 @@ const (
 	ERROR_DUP_NAME                          Errno = 52   // the name is used twice on the network
 	ERROR_BAD_NETPATH                       Errno = 53   // the network path was not found
 	ERROR_NETWORK_BUSY                      Errno = 54   // the network is busy
-	ERROR_DEV_NOT_EXIST                     Errno = 55   // the resource or device is no longer there
+	ERROR_DEV_NOT_EXIST                     Errno = 55   // the resource or device no longer exists
 	ERROR_BAD_NET_RESP                      Errno = 58   // the server cannot do what it was asked
 	ERROR_UNEXP_NET_ERR                     Errno = 59   // an unexpected network error occurred
-	ERROR_NETNAME_DELETED                   Errno = 64   // the network name is no longer there
+	ERROR_NETNAME_DELETED                   Errno = 64   // the network name no longer exists
 	ERROR_NETWORK_ACCESS_DENIED             Errno = 65   // network access is denied
 	ERROR_BAD_DEV_TYPE                      Errno = 66   // the share is of the wrong kind
 	ERROR_BAD_NET_NAME                      Errno = 67   // the share was not found on the server
@@ -74,7 +74,7 @@ const (
 	ERROR_DELETE_PENDING                    Errno = 303  // the file is being deleted
 	ERROR_DEVICE_UNREACHABLE                Errno = 321  // the device cannot be reached
 	ERROR_SMB1_NOT_AVAILABLE                Errno = 384  // the server speaks only SMB 1, which Windows does not use
-	ERROR_NO_SUCH_DEVICE                    Errno = 433  // there is no such device
+	ERROR_NO_SUCH_DEVICE                    Errno = 433  // the device does not exist
 	ERROR_DEVICE_HARDWARE_ERROR             Errno = 483  // the hardware of the device failed
 	ERROR_OPERATION_ABORTED                 Errno = 995  // the operation was aborted
 	ERROR_IO_PENDING                        Errno = 997  // the operation is still running
@@ -106,7 +106,7 @@ const (
 	ERROR_SERVICE_NEVER_STARTED             Errno = 1077 // the service was not started since Windows started
 	ERROR_DEVICE_NOT_PARTITIONED            Errno = 1107 // the disk has no partition table
 	ERROR_MEDIA_CHANGED                     Errno = 1110 // the medium was changed
-	ERROR_NO_MEDIA_IN_DRIVE                 Errno = 1112 // there is no medium in the drive
+	ERROR_NO_MEDIA_IN_DRIVE                 Errno = 1112 // the drive has no medium
 	ERROR_SHUTDOWN_IN_PROGRESS              Errno = 1115 // the system is shutting down
 	ERROR_IO_DEVICE                         Errno = 1117 // the device reported an input or output error
 	ERROR_DEVICE_NOT_CONNECTED              Errno = 1167 // the device is not connected
@@ -133,7 +133,7 @@ const (
 	ERROR_NO_SUCH_LOGON_SESSION             Errno = 1312 // there is no such logon session
 	ERROR_NO_SUCH_PRIVILEGE                 Errno = 1313 // Windows has no privilege of that name
 	ERROR_PRIVILEGE_NOT_HELD                Errno = 1314 // the process lacks a privilege
-	ERROR_NO_SUCH_USER                      Errno = 1317 // there is no such account
+	ERROR_NO_SUCH_USER                      Errno = 1317 // the account does not exist
 	ERROR_LOGON_FAILURE                     Errno = 1326 // the user name or password is wrong
 	ERROR_ACCOUNT_RESTRICTION               Errno = 1327 // a restriction of the account prevents the logon
 	ERROR_INVALID_LOGON_HOURS               Errno = 1328 // the account may not log on at this time

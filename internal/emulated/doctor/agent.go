@@ -67,7 +67,7 @@ func (r *report) unanswered() {
 			"; something hangs in Windows, or the node is overloaded"
 	}
 	r.add(Problem, "no-answer", what, append(evidence, r.running(slow, math.MaxInt64)...),
-		"csi-proxyctl doctor, in half a minute: it names the operations that hang",
+		"csi-proxyctl doctor, in half a minute: an operation that hangs is named then",
 		"look at the agent's log")
 }
 
