@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -223,74 +224,84 @@ func beside(b *testing.B, r read, agent, echo *grpc.ClientConn) {
 	}
 }
 
-// BenchmarkLife measures a volume's life: staged, published, expanded and unstaged.
-func BenchmarkLife(b *testing.B) {
-	n := csiproxytest.Start(b, csiproxytest.Options{})
-	for i := 0; b.Loop(); i++ {
-		life(b, n, i)
+// BenchmarkSteps measures the steps of new volumes' lives, with the times that calls take on Windows: one volume, and many
+// at once, beside few disks and many. Of each step it reports the time until all volumes have it, and kernel calls of one.
+func BenchmarkSteps(b *testing.B) {
+	for _, disks := range []int{4, 100, 1000} {
+		for _, atOnce := range []int{1, 32} {
+			b.Run(fmt.Sprintf("disks=%d/volumes=%d", disks, atOnce), func(b *testing.B) {
+				n := csiproxytest.Start(b, csiproxytest.Options{})
+				for i := range disks {
+					n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Bus: uint8(i >> 8)})
+				}
+				n.SetSwitch("timing", "windows")
+				for round := 0; b.Loop(); round++ {
+					lives(b, n, disks+round*atOnce, atOnce)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
 	}
 }
 
-func life(b *testing.B, n *csiproxytest.Node, i int) {
+// lives stages, publishes, expands, unpublishes and unstages new disks at once.
+func lives(b *testing.B, n *csiproxytest.Node, first, count int) {
 	b.Helper()
-	number := n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i)})
-	node, ctx, pod := n.Client().NodeSteps, b.Context(), plugins+`\bench.example\pod`
-	must := func(err error) {
-		if err != nil {
-			b.Fatal(err)
+	node, ctx := n.Client().NodeSteps, b.Context()
+	path := func(kind string, i int) string { return fmt.Sprintf(`%s\bench.example\%s-%d`, plugins, kind, i) }
+	numbers := make([]uint32, count)
+	for i := range numbers {
+		numbers[i] = n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(first + i)})
+	}
+	step := func(name string, call func(i int) error) {
+		after, start := n.Newest(), time.Now()
+		var calls sync.WaitGroup
+		for i := range count {
+			calls.Go(func() {
+				if err := call(i); err != nil {
+					b.Error(name, err)
+				}
+			})
 		}
+		calls.Wait()
+		b.ReportMetric(float64(time.Since(start).Nanoseconds()), name+"-ns")
+		// The journal keeps the newest entries and numbers all; one of each step is the driver's call.
+		b.ReportMetric(float64(n.Newest()-after)/float64(count)-1, name+"-calls")
 	}
-	_, err := node.StageDisk(ctx, &steps.StageDiskRequest{
-		Disk: &steps.StageDiskRequest_SerialNumber{SerialNumber: serial(i)}, TargetPath: staged})
-	must(err)
-	_, err = node.Publish(ctx, &steps.PublishRequest{SourcePath: staged, TargetPath: pod})
-	must(err)
-	n.GrowDisk(number, 2*diskBytes)
-	_, err = node.Expand(ctx, &steps.ExpandRequest{TargetPath: pod})
-	must(err)
-	for _, path := range []string{pod, staged} {
-		_, err = node.Unstage(ctx, &steps.UnstageRequest{TargetPath: path})
-		must(err)
+	step("stage", func(i int) error {
+		_, err := node.StageDisk(ctx, &steps.StageDiskRequest{
+			Disk: &steps.StageDiskRequest_SerialNumber{SerialNumber: serial(first + i)}, TargetPath: path("stage", i)})
+		return err
+	})
+	step("publish", func(i int) error {
+		_, err := node.Publish(ctx, &steps.PublishRequest{SourcePath: path("stage", i), TargetPath: path("pod", i)})
+		return err
+	})
+	for _, number := range numbers {
+		n.GrowDisk(number, 2*diskBytes)
 	}
-	n.DetachDisk(number)
+	step("expand", func(i int) error {
+		_, err := node.Expand(ctx, &steps.ExpandRequest{TargetPath: path("pod", i)})
+		return err
+	})
+	for _, kind := range []string{"unpublish", "unstage"} {
+		step(kind, func(i int) error {
+			target := path("stage", i)
+			if kind == "unpublish" {
+				target = path("pod", i)
+			}
+			_, err := node.Unstage(ctx, &steps.UnstageRequest{TargetPath: target})
+			return err
+		})
+	}
+	for _, number := range numbers {
+		n.DetachDisk(number)
+	}
 }
 
 // BenchmarkStart measures the start of a node in a test.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		csiproxytest.Start(b, csiproxytest.Options{})
-	}
-}
-
-// BenchmarkStages measures new volumes that are staged at once, with the times that calls take on Windows.
-func BenchmarkStages(b *testing.B) {
-	for _, pods := range []int{1, 64} {
-		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
-			n := csiproxytest.Start(b, csiproxytest.Options{})
-			n.SetSwitch("timing", "windows")
-			for round := 0; b.Loop(); round++ {
-				b.StopTimer()
-				var numbers []uint32
-				for i := range pods {
-					numbers = append(numbers, n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i),
-						Target: uint8(i)}))
-				}
-				b.StartTimer()
-				var stages sync.WaitGroup
-				for i, number := range numbers {
-					stages.Go(func() {
-						if _, err := stage(b.Context(), n, number, fmt.Sprintf(`%s\%d-%d`, staged, round, i)); err != nil {
-							b.Error(err)
-						}
-					})
-				}
-				stages.Wait()
-				b.StopTimer()
-				for _, number := range numbers {
-					n.DetachDisk(number)
-				}
-				b.StartTimer()
-			}
-		})
 	}
 }
