@@ -5,7 +5,6 @@
 package test_test
 
 import (
-	"archive/zip"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,12 +67,4 @@ func volumes(ts *testscript.TestScript, args []string) {
 		ctl(ts, "fs", "mkdir", pod)
 		ctl(ts, "fs", "link", dir+`\globalmount`, pod+`\mount`)
 	}
-}
-
-// unzipped FILE DIR writes the files of a zip file into a directory.
-func unzipped(ts *testscript.TestScript, args []string) {
-	archive, err := zip.OpenReader(ts.MkAbs(args[0]))
-	ts.Check(err)
-	defer func() { _ = archive.Close() }()
-	ts.Check(os.CopyFS(ts.MkAbs(args[1]), archive))
 }

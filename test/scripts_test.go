@@ -61,7 +61,6 @@ func TestScripts(t *testing.T) {
 			"write":     verb("write PATH TEXT", write),
 			"holds":     verb("holds PATH TEXT", holds),
 			"volumes":   verb("volumes stage|publish N", volumes),
-			"unzipped":  verb("unzipped FILE DIR", unzipped),
 		},
 	})
 }

@@ -50,9 +50,6 @@ nothing is worse than a note, else 1.
 and the exit code is 2 if something could not be looked at.`
 	c.Example = `  csi-proxyctl doctor
   csi-proxyctl doctor -o npd --reason DanglingMountPoint,DiskOffline`
-	file := c.Flags().String("bundle", "", "write what an issue needs to this zip `file`")
-	logs := c.Flags().StringArray("log", nil,
-		"`file` with the agent's log, or its directory, for --bundle; may be repeated (default on Windows: "+defaultLogs+")")
 	reasons := c.Flags().StringSlice("reason", nil,
 		"with -o npd, look only for findings with this `reason`; may be repeated")
 	all, notes := doctor.Reasons()
@@ -69,9 +66,6 @@ and the exit code is 2 if something could not be looked at.`
 				return fmt.Errorf("no finding has the reason %q%s", reason, didYouMean(reason, all))
 			}
 		}
-		if len(*logs) > 0 && *file == "" {
-			return errors.New("--log needs --bundle FILE")
-		}
 		if err := adminclient.CheckPlace(a.socketDir); err != nil {
 			return err
 		}
@@ -86,14 +80,6 @@ and the exit code is 2 if something could not be looked at.`
 		findings := doctor.Examine(facts)
 		if err := a.printFindings(c, findings, facts.Missing); err != nil {
 			return err
-		}
-		if *file != "" {
-			n, err := a.writeBundle(c.Context(), *file, *logs, facts, findings)
-			if err != nil {
-				return failure{err}
-			}
-			_, _ = fmt.Fprintf(c.ErrOrStderr(),
-				"%s has %d files, without what looks like a secret; look through it before you publish it\n", *file, n)
 		}
 		if doctor.Bad(findings) {
 			return failure{errFound}

@@ -6,35 +6,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
-
-// securityOf returns the mode and the owner of a socket.
-func securityOf(socket string) (string, error) {
-	info, err := os.Lstat(socket)
-	if err != nil {
-		return "", err
-	}
-	text := info.Mode().String()
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-		text += fmt.Sprintf(" uid %d gid %d", owner.Uid, owner.Gid)
-	}
-	return text, nil
-}
-
-// systemVersion returns the version of the kernel, or an empty text.
-func systemVersion() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return string(text)
-}
 
 // directories returns the accounts that may change the directory of the agent's sockets.
 func (a *connection) directories() ([]doctor.Directory, error) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,16 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 )
 
-// securityOf returns the security descriptor of a pipe in SDDL.
-func securityOf(pipe string) (string, error) {
-	descriptor, err := windows.GetNamedSecurityInfo(pipe, windows.SE_FILE_OBJECT,
-		windows.OWNER_SECURITY_INFORMATION|windows.GROUP_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
-	if err != nil {
-		return "", err
-	}
-	return descriptor.String(), nil
-}
-
 // space returns the free space of a file system, -1 if it is unknown, and its size.
 func space(path string) (free, size int64) {
 	var available, total uint64
@@ -36,11 +25,8 @@ func space(path string) (free, size int64) {
 	return int64(min(available, math.MaxInt64)), int64(min(total, math.MaxInt64))
 }
 
-// systemVersion returns the version of Windows.
-func systemVersion() string {
-	v := windows.RtlGetVersion()
-	return fmt.Sprintf("Windows %d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
-}
+// defaultLogs is the log directory of the install scripts.
+const defaultLogs = `C:\etc\kubernetes\logs`
 
 // directories returns the accounts that may change the directories of the services' programs and of the usual log.
 func (*connection) directories() (all []doctor.Directory, err error) {
