@@ -38,36 +38,32 @@ type kind struct {
 	means  string // for the user
 	lists  string // the command that lists the objects
 	file   bool   // a file of this host
-	onNode string // the word for the object in errors of an emulated node, all of whose objects complete returns
-	// complete returns the objects' names, with a description after a tab, from the arguments before this one.
-	complete func(ctx context.Context, a *connection, before []string) []string
 	// describe describes the object, as far as the agent's version allows. It fails if there is no such object.
 	describe func(ctx context.Context, a *connection, args []string) ([]string, error)
 }
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"DISK": {fields: "disk_number", means: "the number or serial number of a disk", lists: "disk list", onNode: "disk",
-			complete: completeDisks, describe: describeDisk},
+		"DISK": {fields: "disk_number", means: "the number or serial number of a disk", lists: "disk list",
+			describe: describeDisk},
 		"VOLUME": {fields: "volume_id", means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
-			complete: completeVolumes, describe: describeVolume},
+			describe: describeVolume},
 		"PATH": {fields: "path target_path local_path", describe: describePath,
 			means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`},
 		"SOURCE":  {fields: "source_path", means: "the path or share that the link leads to"},
 		"WINPATH": {fields: "windows_path", means: `a path of the node, such as 'C:\var\lib\kubelet'`},
-		"SHARE": {fields: "remote_path share", means: `a share, such as '\\server\share'`, lists: "smb list", onNode: "share",
-			complete: completeShares, describe: describeMapping},
-		"PORTAL": {fields: "target_portal address", lists: "iscsi portal list", onNode: "portal", complete: completePortals,
+		"SHARE": {fields: "remote_path", means: `a share, such as '\\server\share'`, lists: "smb list",
+			describe: describeMapping},
+		"PORTAL": {fields: "target_portal address", lists: "iscsi portal list",
 			means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260"},
 		"TARGET": {fields: "iqn target", means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL",
-			onNode: "session with", complete: completeTargets, describe: describeTarget},
+			describe: describeTarget},
 		"SERVICE": {fields: "name", means: "the name of a Windows service, such as MSiSCSI", lists: "system service list",
-			onNode: "service", complete: completeServices, describe: describeService},
-		"SERVER": {fields: "server", means: "the name of a file server", lists: "node smb list", onNode: "file server",
-			complete: completeServers},
-		"USER": {fields: "user", means: "the name of an account of the file servers"},
-		"ID": {fields: "id", means: "the id of a fault", lists: "node fault list", onNode: "fault",
-			complete: completeFaults},
+			describe: describeService},
+		"SERVER":   {fields: "server", means: "the name of a file server", lists: "node smb list"},
+		"NAME":     {fields: "share", means: "the name of a share of the file server", lists: "node smb list"},
+		"USER":     {fields: "user", means: "the name of an account of the file servers"},
+		"ID":       {fields: "id", means: "the id of a fault", lists: "node fault list"},
 		"DIR":      {fields: "directory", means: "a directory of this host", file: true},
 		"FILE":     {means: "a file of this host", file: true},
 		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
@@ -76,8 +72,10 @@ func kinds() map[string]kind {
 
 // command returns a command that takes arguments. Optional ones are in brackets and come last.
 func (a *connection) command(name, short string, takes ...string) *cobra.Command {
-	c := &cobra.Command{Use: strings.Join(append([]string{name}, takes...), " "), Short: short, Args: a.checkArguments,
-		ValidArgsFunction: a.completeArguments}
+	c := &cobra.Command{Use: strings.Join(append([]string{name}, takes...), " "), Short: short, Args: a.checkArguments}
+	if len(takes) == 0 || !kinds()[takes[0]].file {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
 	switch name {
 	case "list":
 		c.Aliases = []string{"ls"} // as gh, docker and helm have it
@@ -137,23 +135,6 @@ func (k kind) listing() string {
 		return ""
 	}
 	return "; csi-proxyctl " + k.lists + " lists them"
-}
-
-// names returns the last argument in the form of the completions, and the completions without descriptions.
-func (k kind) names(ctx context.Context, a *connection, args []string) (typed string, names []string) {
-	before, typed := args[:len(args)-1], args[len(args)-1]
-	if k.complete == nil {
-		return typed, nil
-	}
-	typed = shortID(typed)
-	if portal, err := parsePortal(typed); k.onNode == "portal" && err == nil {
-		typed = portalText(portal.GetTargetAddress(), portal.GetTargetPort())
-	}
-	for _, completion := range k.complete(ctx, a, before) {
-		name, _, _ := strings.Cut(completion, "\t")
-		names = append(names, name)
-	}
-	return typed, names
 }
 
 // isNumber reports whether a text is a disk's number, and not its serial number.
@@ -290,11 +271,6 @@ func (s *size) Set(text string) error {
 	}
 	*s = size(n)
 	return nil
-}
-
-// shortID returns a volume's id without the characters that need quotes: Volume{GUID}.
-func shortID(id string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(id, `\\?\`), `\`)
 }
 
 // choose returns the first text if yes is true, and otherwise the second.

@@ -5,18 +5,13 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc/codes"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -83,16 +78,18 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 // such object.
 func (a *connection) describe(c *cobra.Command, args []string) (lines []string, err error) {
 	lines = []string{}
-	if a.onEmulatedNode(c) {
-		return lines, a.presentOnNode(c, args)
-	}
 	if err := adminclient.CheckPlace(a.socketDir); err != nil {
 		return nil, err
 	}
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
-	if _, err := a.client().Connect(ctx); err != nil {
-		return nil, failure{explain(err)}
+	if a.onEmulatedNode(c) {
+		_, err = invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
+	} else if _, err = a.client().Connect(ctx); err != nil {
+		err = failure{explain(err)}
+	}
+	if err != nil {
+		return nil, err
 	}
 	for i, of := range a.takes[c][:len(args)] {
 		if of.describe == nil || c.Annotations[effect] != "" && i < len(args)-1 {
@@ -157,6 +154,9 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 }
 
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
+	if len(args) == 1 { // a session of an emulated node
+		return nil, nil
+	}
 	r, err := invoke(ctx, a, csiproxy.IscsiClient.GetTargetDisks,
 		&csiproxy.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 	if len(r.GetDiskIDs()) == 0 {
@@ -175,30 +175,6 @@ func describeService(ctx context.Context, a *connection, args []string) ([]strin
 // onEmulatedNode reports whether a command changes an emulated node.
 func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 	return strings.HasPrefix(c.CommandPath(), c.Root().Name()+" node ")
-}
-
-// presentOnNode fails if there is no emulated node, or if it lacks an object that an argument names. A command that
-// adds an object names a new one.
-func (a *connection) presentOnNode(c *cobra.Command, args []string) error {
-	_, err := invoke(c.Context(), a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
-	if err != nil || strings.HasPrefix(c.Name(), "add") {
-		return err
-	}
-	for i, of := range a.takes[c][:len(args)] {
-		if c.Name() == "restore" {
-			if _, err := os.Stat(filepath.Join(args[i], "node.json")); errors.Is(err, fs.ErrNotExist) {
-				return failedWith(codes.NotFound, args[i]+" holds no saved node: name a directory that node save wrote")
-			}
-		}
-		if of.onNode == "" {
-			continue
-		}
-		typed, names := of.names(c.Context(), a, args[:i+1])
-		if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, typed) }) {
-			return failedWith(codes.NotFound, "there is no "+of.onNode+" "+args[i])
-		}
-	}
-	return nil
 }
 
 // plannedChange returns the description of a command with its arguments and flags. Secrets are in files, not in flags.

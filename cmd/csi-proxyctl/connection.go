@@ -33,7 +33,6 @@ type connection struct {
 	takes   map[*cobra.Command][]argument // the arguments that each command takes
 	callers map[string]*cobra.Command     // by method of the storage API
 	running *cobra.Command                // nil while the command line is parsed
-	args    []string                      // of the running command
 
 	mu   sync.Mutex
 	gaps []string // what Windows did not answer to the calls of the storage API

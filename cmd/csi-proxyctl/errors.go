@@ -26,22 +26,22 @@ import (
 )
 
 // text returns an error's text for the user: the cause and the next command.
-func (a *connection) text(ctx context.Context, err error) string {
+func (a *connection) text(err error) string {
 	text := a.reason(err)
-	code := status.Code(err)
-	ofWindows := (*csiproxy.Error)(nil) // Windows finds a parameter wrong, not the agent an argument
-	if a.running == nil || code != codes.NotFound && code != codes.InvalidArgument ||
-		errors.As(err, &ofWindows) && ofWindows.Reason == "INVALID_PARAMETER" {
+	if a.running == nil || !a.onEmulatedNode(a.running) || status.Code(err) != codes.NotFound {
 		return text
 	}
-	suggestion, takes := a.suggestion(ctx), a.takes[a.running]
-	if suggestion == "" && code == codes.NotFound && len(takes) > 0 && a.onEmulatedNode(a.running) {
-		suggestion = takes[0].listing()
+	takes := a.takes[a.running]
+	if len(takes) == 0 || takes[0].lists == "" {
+		return text
 	}
-	return text + suggestion
+	if list, _, err := a.running.Parent().Find([]string{"list"}); err == nil && list.Name() == "list" {
+		return text + "; " + list.CommandPath() + " lists them"
+	}
+	return text + takes[0].listing()
 }
 
-// reason is text without a suggestion.
+// reason is text without the command that lists the objects of an emulated node.
 func (a *connection) reason(err error) string {
 	call, unsupported := (*csiproxy.Error)(nil), (*versions.UnsupportedError)(nil)
 	switch {
@@ -101,6 +101,9 @@ func (a *connection) serves() bool {
 var advice = map[string]string{
 	reason.DiskNotFound:      "; csi-proxyctl disk list lists the disks",
 	reason.VolumeNotFound:    "; csi-proxyctl volume list lists the volumes",
+	reason.PortalNotFound:    "; csi-proxyctl iscsi portal list lists the portals",
+	reason.TargetNotFound:    "; csi-proxyctl iscsi portal discover PORTAL lists the targets",
+	reason.ServiceNotFound:   "; csi-proxyctl system service list lists those that storage needs",
 	reason.ServiceNotRunning: "; csi-proxyctl system service list shows which services run",
 	reason.Policy:            "; csi-proxyctl policy test FILE shows which rule refuses it",
 	reason.NotAnswering:      "; csi-proxyctl doctor shows what hangs",

@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\nRun %s --help.\n",
 			terminal.Text(strings.TrimPrefix(err.Error(), root.Name()+" ")), command.CommandPath())
 	default:
-		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", terminal.Text(a.text(ctx, err)))
+		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", terminal.Text(a.text(err)))
 	}
 	return code
 }
@@ -90,8 +90,8 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	// A version template of our own would link text/template, 3 MB.
 	root.Version = buildversion.String()
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
-		a.running, a.args = c, args
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		a.running = c
 		if a.output.form == outputNPD && c.Name() != "doctor" {
 			return fmt.Errorf("-o %s is for doctor", outputNPD)
 		}

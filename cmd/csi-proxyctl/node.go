@@ -69,7 +69,7 @@ func smbCommand(a *connection) *cobra.Command {
 	addUser.Flags().StringArrayVar(&user.Domains, "domain", nil,
 		"`domain` that may stand before the name; may be repeated")
 	addShare := changeWith(a, "add-share", "Add a share to a file server, which is made if it does not exist", share,
-		nodeClient.AddSMBShare, "SERVER", "SHARE")
+		nodeClient.AddSMBShare, "SERVER", "NAME")
 	addShare.Flags().StringArrayVar(&share.Users, "user", nil,
 		"`account` that may use it; may be repeated (default: all)")
 	addShare.Flags().Var((*size)(&share.SizeBytes), "size", "of the share; `bytes`, or with a unit: 20Gi (default: 1Ti)")
@@ -84,7 +84,7 @@ func smbCommand(a *connection) *cobra.Command {
 		change(a, "drop", "Let a file server close the node's sessions; files that are open there are lost",
 			nodeClient.DropSMBSessions, "SERVER"),
 		addShare,
-		change(a, "remove-share", "Remove a share; its files are kept", nodeClient.RemoveSMBShare, "SERVER", "SHARE"),
+		change(a, "remove-share", "Remove a share; its files are kept", nodeClient.RemoveSMBShare, "SERVER", "NAME"),
 		addUser,
 		change(a, "remove-user", "Remove an account; its sessions are refused at once", nodeClient.RemoveSMBUser, "USER"))
 }
