@@ -177,19 +177,22 @@ func (a *connection) runs(c *cobra.Command,
 		}
 		before := ""
 		return a.following(c, a.watch, func(ctx context.Context) error {
-			return poll(ctx, watchPause, func() (done bool, err error) {
+			for {
 				found, err := do(ctx, args)
 				if err != nil {
-					return true, err
+					return err
 				}
-				out, now := c.OutOrStdout(), &strings.Builder{}
-				c.SetOut(now)
-				err = a.printAnswer(c, found)
-				c.SetOut(out)
-				_, failed := io.WriteString(out, a.added(before, now.String()))
-				before = now.String()
-				return !a.watch, cmp.Or(err, failed)
-			})
+				now, err := a.render(c, found)
+				_, failed := io.WriteString(c.OutOrStdout(), a.added(before, now))
+				if before = now; !a.watch || err != nil || failed != nil {
+					return cmp.Or(err, failed)
+				}
+				select {
+				case <-time.After(watchPause):
+				case <-ctx.Done():
+					return nil
+				}
+			}
 		})
 	}
 	return c
@@ -202,10 +205,10 @@ const watchPause = 2 * time.Second
 // it is another one.
 func (a *connection) added(before, now string) string {
 	switch {
-	case before == "" || a.output.forPrograms() && before != now:
-		return now
-	case a.output.forPrograms():
+	case before == now:
 		return ""
+	case before == "" || a.output.forPrograms():
+		return now
 	}
 	words := func(line string) string { return strings.Join(strings.Fields(line), " ") } // columns may have grown
 	known := map[string]bool{}

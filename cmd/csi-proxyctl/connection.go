@@ -71,20 +71,6 @@ func (a *connection) following(c *cobra.Command, follow bool, do func(context.Co
 	return err
 }
 
-// poll calls observe at intervals until it is done or fails, or the context ends.
-func poll(ctx context.Context, interval time.Duration, observe func() (done bool, err error)) error {
-	for {
-		if done, err := observe(); done || err != nil {
-			return err
-		}
-		select {
-		case <-time.After(interval):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // invoke calls a method of the storage API, in the agent's newest version, or of the admin endpoint. Its error is a
 // failure.
 func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], request Q) (response R, err error) {

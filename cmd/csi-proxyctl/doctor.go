@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,7 +32,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
 func doctorCommand(a *connection) *cobra.Command {
@@ -90,45 +88,36 @@ and the exit code is 2 if something could not be looked at.`
 }
 
 func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, missing []string) error {
-	if a.output.forPeople() {
-		_, err := io.WriteString(c.OutOrStdout(), findingsText(findings, missing))
-		return err
-	}
 	names := namesOf(findings, func(f doctor.Finding) string { return f.Check })
 	return a.printAnswer(c, answer{value: struct {
 		Findings []doctor.Finding `json:"findings"`
 		Missing  []string         `json:"missing"`
-	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names})
+	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names,
+		rows: findingsRows(findings, missing)})
 }
 
-// findingsText returns the findings for people.
-func findingsText(findings []doctor.Finding, missing []string) string {
-	var text strings.Builder
-	line := func(format string, args ...any) {
-		text.WriteString(terminal.Text(fmt.Sprintf(format, args...)) + "\n")
-	}
+// findingsRows returns the findings for people.
+func findingsRows(findings []doctor.Finding, missing []string) (rows []string) {
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		line("%-8s %s", strings.ToUpper(string(f.Severity)), f.What)
+		rows = append(rows, fmt.Sprintf("%-8s %s", strings.ToUpper(string(f.Severity)), f.What))
 		for _, e := range f.Evidence {
-			line("         %s", e)
+			rows = append(rows, "         "+e)
 		}
 		if len(f.Do) > 0 {
-			line("         Do: %s", strings.Join(f.Do, "\n             "))
+			rows = append(rows, "         Do: "+strings.Join(f.Do, "\n             "))
 		}
-		line("")
+		rows = append(rows, "")
 	}
 	if len(missing) > 0 {
-		line("Not looked at:\n  %s\n", strings.Join(missing, "\n  "))
+		rows = append(rows, "Not looked at:\n  "+strings.Join(missing, "\n  ")+"\n")
 	}
 	if len(findings) == 0 {
-		line("Nothing is wrong%s.", map[bool]string{true: " with what was looked at"}[len(missing) > 0])
-		return text.String()
+		return append(rows, "Nothing is wrong"+choose(len(missing) > 0, " with what was looked at.", "."))
 	}
-	line("%s, %s, %s.", count(counts[doctor.Problem], "problem"), count(counts[doctor.Warning], "warning"),
-		count(counts[doctor.Note], "note"))
-	return text.String()
+	return append(rows, fmt.Sprintf("%s, %s, %s.", count(counts[doctor.Problem], "problem"),
+		count(counts[doctor.Warning], "warning"), count(counts[doctor.Note], "note")))
 }
 
 func count(n int, what string) string {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,49 +83,44 @@ func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputN
 // detailed reports whether the output has more fields than the storage API's lists.
 func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
-// printAnswer prints an answer. Of a change, a table has nothing, and other forms have the command and its arguments.
+// printAnswer prints an answer.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
-	err := a.printForm(c, found)
-	if err == nil && found.lists {
-		err = a.incomplete()
-	}
-	return err
+	text, err := a.render(c, found)
+	_, failed := io.WriteString(c.OutOrStdout(), text)
+	return cmp.Or(err, failed)
 }
 
-func (a *connection) printForm(c *cobra.Command, found answer) error {
+// render returns an answer as text. Of a change, a table has nothing, and other forms have the command and its arguments.
+// A list that lacks what Windows did not answer comes with an error.
+func (a *connection) render(c *cobra.Command, found answer) (text string, err error) {
 	if found.value == nil {
 		if a.output.forPeople() {
-			return nil
+			return "", nil
 		}
 		found = a.changed(c)
 	}
 	if list, is := found.value.(map[string]any); is && found.lists {
 		list["unknown"] = append([]string{}, a.gaps...)
 	}
-	rows := found.rows
-	if a.output.form == outputWide && found.wide != nil {
-		rows = found.wide
-	}
-	switch {
-	case a.output.forPeople():
+	switch a.output.form {
+	case outputTable, outputWide:
+		rows := found.rows
+		if a.output.form == outputWide && found.wide != nil {
+			rows = found.wide
+		}
 		if a.noHeaders && len(rows) > 0 && strings.Contains(rows[0], "\t") {
 			rows = rows[1:]
 		}
-		return printTable(c.OutOrStdout(), rows)
-	case a.output.form == outputName:
-		return printNames(c, found)
+		text = tableText(rows)
+	case outputName:
+		text, err = namesText(c, found)
+	default:
+		text, err = a.encode(found.value, "  ")
 	}
-	return a.printValue(c, found.value)
-}
-
-// printValue prints a value in a form for programs.
-func (a *connection) printValue(c *cobra.Command, value any) error {
-	text, err := a.encode(value, "  ")
-	if err != nil {
-		return failure{err}
+	if err == nil && found.lists {
+		err = a.incomplete()
 	}
-	_, err = c.OutOrStdout().Write(text)
-	return err
+	return text, err
 }
 
 // changed returns the answer of a change in the forms for programs.
@@ -137,11 +133,11 @@ func (a *connection) changed(c *cobra.Command) answer {
 	return answer{value: value, names: append([]string{}, args[:min(1, len(args))]...)}
 }
 
-// printNames prints the names of an answer's objects, one per line, in the form that other commands take.
-func printNames(c *cobra.Command, found answer) error {
+// namesText returns the names of an answer's objects, one per line, in the form that other commands take.
+func namesText(c *cobra.Command, found answer) (string, error) {
 	names := found.names
 	if names == nil && len(found.rows) == 0 {
-		return fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
+		return "", fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
 	}
 	for i, row := range found.rows {
 		name, _, cut := strings.Cut(row, "\t")
@@ -149,79 +145,76 @@ func printNames(c *cobra.Command, found answer) error {
 			names = append(names, name)
 		}
 	}
-	for _, name := range names {
-		if _, err := fmt.Fprintln(c.OutOrStdout(), terminal.Text(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return terminal.Text(strings.Join(append(names, ""), "\n")), nil
 }
 
 // printOne prints one value of a stream: a line, a name, JSON in one line, or a YAML document.
 func (a *connection) printOne(c *cobra.Command, line, name string, value any) error {
+	text := terminal.Text(line) + "\n"
 	switch {
-	case a.output.forPeople():
-		return printNames(c, answer{names: []string{line}})
 	case a.output.form == outputName:
-		return printNames(c, answer{names: []string{name}})
+		text = name + "\n"
+	case a.output.forPrograms():
+		var err error
+		if text, err = a.encode(value, ""); err != nil {
+			return err
+		}
+		if a.output.form == outputYAML {
+			text = "---\n" + text
+		}
 	}
-	text, err := a.encode(value, "")
-	if err != nil {
-		return failure{err}
-	}
-	if a.output.form == outputYAML {
-		text = append([]byte("---\n"), text...)
-	}
-	_, err = c.OutOrStdout().Write(text)
+	_, err := io.WriteString(c.OutOrStdout(), text)
 	return err
 }
 
-// encode returns a value as JSON, as YAML, or in the template. Without an indent, missing keys are not an error.
-func (a *connection) encode(value any, indent string) ([]byte, error) {
+// encode returns a value as JSON, as YAML, or in the template. Without an indent, missing keys are not an error. Its
+// error is a failure.
+func (a *connection) encode(value any, indent string) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return nil, err
+		return "", failure{err}
 	}
 	var out bytes.Buffer
 	switch a.output.form {
 	case outputJSONPath:
 		var decoded any
-		if err := utiljson.UnmarshalCaseSensitivePreserveInts(text, &decoded); err != nil {
-			return nil, err
-		}
 		template, err := a.output.parse()
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = utiljson.UnmarshalCaseSensitivePreserveInts(text, &decoded)
 		}
-		err = template.AllowMissingKeys(indent == "").Execute(&out, decoded)
-		return []byte(terminal.Text(out.String())), err
+		if err == nil {
+			err = template.AllowMissingKeys(indent == "").Execute(&out, decoded)
+		}
+		if err != nil {
+			return "", failure{err}
+		}
+		return terminal.Text(out.String()), nil
 	case outputYAML:
 		text, err = yaml.JSONToYAML(escaped(text)) // its parser refuses control characters
-		return []byte(terminal.Text(string(text))), err
+		if err != nil {
+			return "", failure{err}
+		}
+		return terminal.Text(string(text)), nil
 	}
 	if indent == "" {
-		return append(escaped(text), '\n'), nil
+		return string(escaped(text)) + "\n", nil
 	}
-	err = json.Indent(&out, text, "", indent)
-	return append(escaped(out.Bytes()), '\n'), err
+	_ = json.Indent(&out, text, "", indent) // text is JSON
+	return string(escaped(out.Bytes())) + "\n", nil
 }
 
-// printTable prints rows of cells that tabs separate.
-func printTable(w io.Writer, rows []string) error {
-	var text strings.Builder
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+// tableText returns rows of cells that tabs separate as lines of a table.
+func tableText(rows []string) string {
+	var out, lines strings.Builder // which do not fail
+	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(table, terminal.Text(row)+"\n") // a Builder does not fail
+		_, _ = io.WriteString(table, terminal.Text(row)+"\n")
 	}
-	if err := table.Flush(); err != nil {
-		return err
+	_ = table.Flush()
+	for line := range strings.Lines(out.String()) {
+		lines.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	for line := range strings.Lines(text.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lines.String()
 }
 
 // escaped returns JSON with escapes for characters that are not printable, except line ends.

@@ -166,10 +166,8 @@ func parseMethod(text string) (path string, err error) {
 }
 
 func (a *connection) printRules(c *cobra.Command, p *policy.Policy) error {
-	found := table("rules", "LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER", p.Rules(), func(r *policy.Rule) (any, []any) {
-		return r.Summary(), nil
-	})
-	found.rows, found.names = found.rows[:1], []string{}
+	found := answer{value: map[string]any{"rules": namesOf(p.Rules(), (*policy.Rule).Summary)}, names: []string{},
+		rows: []string{"LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER"}}
 	for _, r := range p.Rules() {
 		s := r.Summary()
 		found.names = append(found.names, fmt.Sprint(s.Line))
@@ -249,7 +247,7 @@ rules.`
 			if err != nil {
 				return failure{err}
 			}
-			return a.printValue(c, json.RawMessage(value))
+			return a.printAnswer(c, answer{value: json.RawMessage(value)})
 		}
 		_, err = c.OutOrStdout().Write(text)
 		return err
