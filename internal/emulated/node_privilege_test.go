@@ -65,42 +65,34 @@ func TestJunctionsNeedNoPrivilege(t *testing.T) {
 	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
 }
 
-// TestMountPointCallsAndDelete: a handle with DELETE access blocks mounting and unmounting. One that only reads does not.
-func TestMountPointCallsAndDelete(t *testing.T) {
-	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	itself := how(win32.FILE_LIST_DIRECTORY|win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
-	path := mkdir(t, n, `C:\m`)
-	holder := openFile(t, n, path, itself)
-	wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
-	must(t, holder.Close())
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-	holder = openFile(t, n, path, itself)
-	wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
-	must(t, holder.Close())
-	openFile(t, n, path, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-	must(t, n.DeleteVolumeMountPoint(`C:\m\`))
+// A handle with DELETE access blocks mounting and unmounting, one that only reads does not. If the calls open the
+// directory with the right to delete it, a handle that does not share that is in the way.
+func TestMountPointCallsAndOtherHandles(t *testing.T) {
+	for _, callsDelete := range []bool{false, true} {
+		n := newNode(t, func(s *scenario.Switches) { s.MountPointCallsDelete = callsDelete })
+		v := formatted(t, n, oneDrive)
+		path := mkdir(t, n, `C:\m`)
+		reads := how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
+		blocks := reads
+		if callsDelete {
+			blocks.Share &^= win32.FILE_SHARE_DELETE
+		} else {
+			blocks.Access |= win32.DELETE
+		}
+		holder := openFile(t, n, path, blocks)
+		wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
+		must(t, holder.Close())
+		must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+		holder = openFile(t, n, path, blocks)
+		wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
+		must(t, holder.Close())
+		openFile(t, n, path, reads)
+		must(t, n.DeleteVolumeMountPoint(`C:\m\`))
+	}
 }
 
-// TestMountPointCallsWithDelete: if they open the directory with the right to delete it, a handle that does not share
-// that is in the way.
-func TestMountPointCallsWithDelete(t *testing.T) {
-	n := newNode(t, func(s *scenario.Switches) { s.MountPointCallsDelete = true })
-	v := formatted(t, n, oneDrive)
-	path := mkdir(t, n, `C:\m`)
-	pinned := how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
-	pinned.Share &^= win32.FILE_SHARE_DELETE
-	holder := openFile(t, n, path, pinned)
-	wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
-	must(t, holder.Close())
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-	holder = openFile(t, n, path, pinned)
-	wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
-	must(t, holder.Close())
-	must(t, n.DeleteVolumeMountPoint(`C:\m\`))
-}
-
-// TestMountManagerIsNotified: what is removed without the mount manager stays in its list until it is told.
+// TestMountManagerIsNotified: what is removed without the mount manager stays in its list until it is told, or until a
+// reboot.
 func TestMountManagerIsNotified(t *testing.T) {
 	n := newNode(t, nil)
 	v := formatted(t, n, oneDrive)
@@ -111,10 +103,13 @@ func TestMountManagerIsNotified(t *testing.T) {
 		}
 	}
 	path := mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-	h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-	control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
-	paths(1)
+	makeGhost := func() {
+		must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+		h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+		control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
+		paths(1)
+	}
+	makeGhost()
 
 	gone := win32.VolumeMountPoint{Path: `\DosDevices\C:\m`, Volume: `\??\` + strings.Trim(v, `\?`)}
 	tell := func(access uint32, in []byte) error {
@@ -124,7 +119,6 @@ func TestMountManagerIsNotified(t *testing.T) {
 		_, err = manager.DeviceIoControl(win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED, in, nil)
 		return err
 	}
-	const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
 	wantCode(t, "without a right", tell(0, gone.Bytes()), win32.ERROR_ACCESS_DENIED)
 	wantCode(t, "nothing", tell(readWrite, nil), win32.ERROR_INVALID_PARAMETER)
 	wantCode(t, "no path of the object manager", tell(readWrite, win32.VolumeMountPoint{Path: `C:\m`}.Bytes()),
@@ -132,21 +126,7 @@ func TestMountManagerIsNotified(t *testing.T) {
 	paths(1)
 	must(t, tell(readWrite, gone.Bytes()))
 	paths(0)
-}
-
-// TestGhosts: a mount point that is removed without the mount manager stays in its list until a reboot.
-func TestGhosts(t *testing.T) {
-	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	path := mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-	h := openFile(t, n, path, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-	control(t, h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
-	if paths, err := n.VolumePathNames(v); err != nil || len(paths) != 1 {
-		t.Errorf("the volume's paths are %q, %v", paths, err)
-	}
+	makeGhost()
 	must(t, n.Reboot())
-	if paths, err := n.VolumePathNames(v); err != nil || len(paths) > 0 {
-		t.Errorf("after a reboot the volume's paths are %q, %v", paths, err)
-	}
+	paths(0)
 }
