@@ -44,19 +44,6 @@ func TestDirectoryHandleIsNotRedirected(t *testing.T) {
 	wantCode(t, "delete what was moved away", err, win32.ERROR_FILE_NOT_FOUND)
 }
 
-func TestLockThatIsALink(t *testing.T) {
-	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
-	must(t, os.WriteFile(target, []byte("precious"), 0o600))
-	must(t, os.Symlink(target, filepath.Join(dir, "lock")))
-	if n, err := Open(dir, Options{}); err == nil {
-		t.Error("a node whose lock is a link was opened")
-		_ = n.Close()
-	}
-	if content, err := os.ReadFile(target); err != nil || string(content) != "precious" {
-		t.Errorf("the link's target has %q, %v", content, err)
-	}
-}
-
 func TestPlantedHostFiles(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d`)
