@@ -147,13 +147,3 @@ func TestExtendVolume(t *testing.T) {
 		wantCode(t, "once more", extend(sectors-1), win32.ERROR_INVALID_PARAMETER)
 	}
 }
-
-func TestSwitchesAreChecked(t *testing.T) {
-	for _, s := range []scenario.Switches{{}, {AttributesVersion: 40}, {AttributesVersion: 40, MSR: scenario.MSRDelayed},
-		{AttributesVersion: 4, MSR: scenario.MSRNever}} {
-		if n, err := Open(t.TempDir(), Options{Switches: &s}); err == nil {
-			t.Errorf("%+v is accepted", s)
-			_ = n.Close()
-		}
-	}
-}

@@ -4,9 +4,7 @@ package emulated
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,24 +51,6 @@ const (
 	stopping = win32.SERVICE_STOP_PENDING
 	running  = win32.SERVICE_RUNNING
 )
-
-func TestDefaultServices(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
-	for name, want := range map[string]kernel.Service{
-		"LanmanWorkstation": {StartType: 2, State: running, Accepted: 1, ProcessID: 1000},
-		"msiscsi":           {DisplayName: "MSiSCSI", StartType: 2, State: running, Accepted: 1, ProcessID: 1004},
-		"W32Time":           {StartType: 2, State: running, Accepted: 1, ProcessID: 1008},
-		"csi-dependent":     {StartType: 2, State: running, Accepted: 1, ProcessID: 1012, Dependencies: []string{"MSiSCSI"}},
-		"SPOOLER":           {DisplayName: "Spooler", StartType: 3, State: stopped, ExitCode: uint32(win32.ERROR_SERVICE_NEVER_STARTED)},
-	} {
-		if want.DisplayName == "" {
-			want.DisplayName = name
-		}
-		if diff := cmp.Diff(queryService(t, n, name), want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
-	}
-}
 
 func TestServiceStartsAndStops(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
@@ -177,23 +157,6 @@ func TestServiceThatStopsAgain(t *testing.T) {
 	}
 }
 
-// A pending service is still pending after a death, and gets there.
-func TestPendingServiceSurvivesDeath(t *testing.T) {
-	dir := t.TempDir()
-	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	must(t, n.StartService("Spooler"))
-	must(t, n.StopService("W32Time"))
-	states(t, n, "Spooler", 2)
-	must(t, n.Close())
-	n = openNode(t, dir, Options{})
-	if diff := cmp.Diff(states(t, n, "Spooler", 4), []uint32{starting, starting, starting, running}); diff != "" {
-		t.Errorf("states (-got +want):\n%s", diff)
-	}
-	if now := states(t, n, "W32Time", 1); now[0] == running {
-		t.Error("a service that was stopping runs")
-	}
-}
-
 func TestServicesAfterReboot(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
 		services.Spec{Name: "auto", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"needed"}},
@@ -216,61 +179,5 @@ func TestServicesAfterReboot(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("state and exit code (-got +want):\n%s", diff)
-	}
-}
-
-func TestImpossibleServices(t *testing.T) {
-	for want, specs := range map[string][]services.Spec{
-		`name ""`:    {{}},
-		"twice":      {{Name: "a"}, {Name: "A"}},
-		"start type": {{Name: "a", StartType: 5}},
-		"on itself": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}},
-			{Name: "c", Dependencies: []string{"A"}}},
-	} {
-		_, err := Open(t.TempDir(), Options{Scenario: withServices(specs...)})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an error with %q", err, want)
-		}
-	}
-}
-
-func TestConcurrentServiceControl(t *testing.T) {
-	dir := t.TempDir()
-	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 30 {
-				_ = n.StartService("csi-dependent")
-				_, _ = n.QueryService("csi-dependent")
-				_, _ = n.DependentServices("MSiSCSI")
-				_ = n.StopService("csi-dependent")
-				_ = n.StopService("MSiSCSI")
-			}
-		})
-	}
-	wg.Wait()
-	want := slices.Clone(n.state.Services)
-	must(t, n.Close())
-	n = openNode(t, dir, Options{})
-	if diff := cmp.Diff(n.state.Services, want); diff != "" {
-		t.Errorf("after a new start (-got +want):\n%s", diff)
-	}
-}
-
-func TestFirmware(t *testing.T) {
-	for serial, want := range map[string]string{"EMU-0000-0001": "EMU-0000-0001",
-		"VMware-42 29 ": "VMware-42 29", " ": ""} {
-		s := smallScenario()
-		s.SystemSerial = serial
-		n := openNode(t, t.TempDir(), Options{Scenario: s})
-		raw, err := n.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
-		must(t, err)
-		table, err := win32.ParseSMBIOS(raw)
-		if got := table.SystemSerialNumber(); err != nil || got != want {
-			t.Errorf("serial %q: got %q, %v, want %q", serial, got, err, want)
-		}
-		_, err = n.SystemFirmwareTable(0x41435049, 0)
-		wantCode(t, "another provider", err, win32.ERROR_INVALID_FUNCTION)
 	}
 }

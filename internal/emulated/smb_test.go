@@ -68,6 +68,7 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 		{"wrong password", emulatedShare, "csi", "wrong", false, win32.ERROR_INVALID_PASSWORD},
 		{"no such user", emulatedShare, "nobody", "csi-password", false, win32.ERROR_LOGON_FAILURE},
 		{"no such domain", emulatedShare, `NONE\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
+		{"another server's name", emulatedShare, `old.emulated\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
 		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_GEN_FAILURE},
 		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false,
 			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
@@ -77,7 +78,7 @@ func TestCreateSMBGlobalMapping(t *testing.T) {
 			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
 		{"not allowed", `\\old.emulated\admins`, "csi", "csi-password", false, win32.ERROR_ACCESS_DENIED},
 		{"not encrypting", `\\old.emulated\admins`, "csi", "csi-password", true, win32.ERROR_NOT_SUPPORTED},
-		{"encrypting", emulatedShare, `azure\CSI`, "csi-password", true, 0},
+		{"encrypting, by its own name", emulatedShare, `FS.emulated\CSI`, "csi-password", true, 0},
 	} {
 		err := n.CreateSMBGlobalMapping(c.path, c.user, kernel.Secret(c.password), c.privacy)
 		wantCode(t, c.name, err, c.want)
@@ -274,32 +275,4 @@ func TestFilesOnShares(t *testing.T) {
 	if want := filepath.Join(n.dir, "shares", "fs.emulated", "share", "new"); err != nil || path != want {
 		t.Errorf("host path: %q, %v, want %q", path, err, want)
 	}
-}
-
-func TestInvalidSMBScenarios(t *testing.T) {
-	for name, change := range map[string]func(*scenario.Scenario){
-		"a server twice":  func(s *scenario.Scenario) { s.SMBServers = append(s.SMBServers, smb.Server{Name: "FS.Emulated"}) },
-		"a server's name": func(s *scenario.Scenario) { s.SMBServers[0].Name = `..` },
-		"a share twice":   func(s *scenario.Scenario) { s.SMBServers[0].Shares[1].Name = "SHARE" },
-		"a share's name":  func(s *scenario.Scenario) { s.SMBServers[0].Shares[1].Name = `a\..\..\b` },
-		"a nameless user": func(s *scenario.Scenario) { s.SMBUsers[0].Name = "" },
-	} {
-		s := scenario.Default()
-		change(&s)
-		if n, err := Open(t.TempDir(), Options{Scenario: &s}); !errors.Is(err, smb.ErrInvalid) {
-			t.Errorf("%s: got %v", name, err)
-			_ = n
-		}
-	}
-}
-
-// TestServersNameIsADomain: a file server knows its accounts under its own name, and under no other server's.
-func TestServersNameIsADomain(t *testing.T) {
-	n := smbNode(t)
-	wantCode(t, "another server's name", mapShare(n, emulatedShare, `old.emulated\csi`, "csi-password"),
-		win32.ERROR_LOGON_FAILURE)
-	must(t, mapShare(n, emulatedShare, `FS.emulated\csi`, "csi-password"))
-	h, err := openShare(n, emulatedShare)
-	must(t, err)
-	must(t, h.Close())
 }

@@ -54,6 +54,11 @@ func TestDecode(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "f: it is empty",
+		"# nothing":                         "f: it is empty",
+		"\n~":                               "f:2: it has no value",
+		"- a":                               "f:1: it must be a mapping",
+		"list: [\n\n":                       "f:3: it is not YAML",
+		"list:\n\t- text: x":                "f:2: it is not YAML",
 		"text: secret: x":                   "f:1: it is not YAML",
 		"text: *secret":                     "f:1: it is not YAML",
 		"text: &secret x":                   "f:1: text: it is an anchor or alias",
@@ -64,6 +69,8 @@ func TestRefused(t *testing.T) {
 		"text: !!binary c2VjcmV0":           "f:1: text: it must be a text",
 		"text: ~":                           "f:1: text: it has no value",
 		"flag: yes":                         "f:1: flag: it must be true or false",
+		"count: -1":                         "f:1: count: it must be a whole number from 0 to 255",
+		"flag: 'true'":                      "f:1: flag: it must be true or false",
 		"count: 256":                        "f:1: count: it must be a whole number from 0 to 255",
 		"count: 0x10":                       "f:1: count: it must be a whole number from 0 to 255",
 		"below: 1.5":                        "f:1: below: it must be a whole number",
