@@ -28,67 +28,6 @@ func ask(t *testing.T, h kernel.Handle, code uint32, in []byte) []byte {
 	return out[:n]
 }
 
-func TestDefaultDisks(t *testing.T) {
-	n := newNode(t, nil)
-	paths, err := n.DiskInterfaces()
-	must(t, err)
-	type seen struct {
-		Number         uint32
-		Address        win32.SCSIAddress
-		Serial, Page83 string
-		Size           int64
-		Attributes     uint64
-		Style          win32.PartitionStyle
-	}
-	var got []seen
-	for _, path := range paths {
-		h := openDevice(t, n, path, 0)
-		number, _ := win32.ParseStorageDeviceNumber(ask(t, h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil))
-		address, _ := win32.ParseSCSIAddress(ask(t, h, win32.IOCTL_SCSI_GET_ADDRESS, nil))
-		device, _ := win32.ParseStorageDevice(ask(t, h, win32.IOCTL_STORAGE_QUERY_PROPERTY,
-			win32.StoragePropertyQuery{}.Bytes()))
-		geometry, _ := win32.ParseDiskGeometryEx(ask(t, h, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil))
-		bits, _ := win32.ParseGetDiskAttributes(ask(t, h, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil))
-		s := seen{number.DeviceNumber, address, device.SerialNumber, "", geometry.DiskSize, bits.Attributes,
-			diskLayout(t, h).Style}
-		out := make([]byte, 1000)
-		size, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
-			win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
-		if err == nil {
-			ids, err := win32.ParseStorageDeviceID(out[:size])
-			must(t, err)
-			s.Page83 = ids.Page83()
-		}
-		got = append(got, s)
-	}
-	want := []seen{
-		{0, win32.SCSIAddress{PortNumber: 1}, "EMU-DISK-0000", "", 64 << 30, 0, win32.PARTITION_STYLE_GPT},
-		{1, win32.SCSIAddress{LUN: 1}, "vol0123456789abcdef1", "60022480454d552d4449534b30303031", 10 << 30, 0,
-			win32.PARTITION_STYLE_RAW},
-		{2, win32.SCSIAddress{LUN: 2}, "vol0123456789abcdef2", "EMULATED  disk-2", 20 << 30, win32.DISK_ATTRIBUTE_OFFLINE,
-			win32.PARTITION_STYLE_RAW},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("disks (-want +got):\n%s", diff)
-	}
-	var system []int64
-	for _, p := range layoutOf(t, n, 0).Partitions {
-		system = append(system, p.Length>>20)
-	}
-	if diff := cmp.Diff([]int64{100, 16, 64<<10 - 118}, system); diff != "" {
-		t.Errorf("partitions of disk 0 in MiB (-want +got):\n%s", diff)
-	}
-	for _, dir := range []string{`C:\Windows\System32`, `C:\var\lib\kubelet\plugins`,
-		`c:/VAR/lib/kubelet/pods/`, `\Windows`} {
-		if info, err := os.Stat(hostPath(t, n, dir)); err != nil || !info.IsDir() {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-	if n.state.SystemSerial != "EMU-0000-0001" {
-		t.Errorf("system serial: %s", n.state.SystemSerial)
-	}
-}
-
 func TestOpenDeviceCodes(t *testing.T) {
 	n := newNode(t, nil)
 	c := n.disks.volumes()[1].name()

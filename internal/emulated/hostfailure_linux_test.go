@@ -5,7 +5,6 @@ package emulated
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,60 +28,52 @@ func (o *outage) before(change, path string) error {
 	return nil
 }
 
-func isWrite(suffix string) func(change, path string) bool {
-	return func(change, path string) bool { return change == "write" && strings.HasSuffix(path, suffix) }
-}
-
-// While a change of a disk is made, the disk is full or read-only. No call sees half of the
-// change, and the next look after the cause has gone finds all of it.
+// While a change of a disk is made, the host's disk is full. No call sees half of the change, and the next look after
+// the cause has gone finds all of it.
 func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
-	for name, o := range map[string]outage{
-		"full":      {isWrite(bundle.ImageFile), syscall.ENOSPC},
-		"read-only": {isWrite(bundle.ImageFile), syscall.EROFS},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var host outage
-			n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-			v := formatted(t, n, oneDrive)
-			mkdir(t, n, crashDir)
-			must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
-			must(t, n.GrowDisk(1, 128<<20))
-			must(t, n.SetDiskOnline(2, true))
-			two := openDevice(t, n, `\\.\PhysicalDrive2`, readWrite)
-			one := openDevice(t, n, oneDrive, readWrite)
-			_, err := one.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 64))
-			must(t, err)
+	full := outage{func(change, path string) bool {
+		return change == "write" && strings.HasSuffix(path, bundle.ImageFile)
+	}, syscall.ENOSPC}
+	var host outage
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, crashDir)
+	must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
+	must(t, n.GrowDisk(1, 128<<20))
+	must(t, n.SetDiskOnline(2, true))
+	two := openDevice(t, n, `\\.\PhysicalDrive2`, readWrite)
+	one := openDevice(t, n, oneDrive, readWrite)
+	_, err := one.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 64))
+	must(t, err)
 
-			host = o
-			_, err = two.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK,
-				win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes(), nil)
-			if err == nil || !strings.Contains(err.Error(), "because of the host") {
-				t.Errorf("a table is made while the host fails: %v", err)
-			}
-			if _, err := one.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 20000)); err == nil {
-				t.Error("a layout is read while a change is half done")
-			}
-			host = outage{}
-			if l := diskLayout(t, two); l.Style != win32.PARTITION_STYLE_GPT {
-				t.Errorf("the disk with the half-done change has style %v", l.Style)
-			}
-
-			// The same of a mounted volume, which stays mounted.
-			host = o
-			if _, err := one.DeviceIoControl(win32.IOCTL_DISK_UPDATE_PROPERTIES, nil, nil); err == nil {
-				t.Error("a table is moved while the host fails")
-			}
-			if _, _, err := n.DiskFreeSpace(crashDir + `\`); err == nil {
-				t.Error("a mounted volume answers while its disk is half changed")
-			}
-			host = outage{}
-			if _, _, err := n.DiskFreeSpace(crashDir + `\`); err != nil {
-				t.Errorf("the mounted volume, when the cause has gone: %v", err)
-			}
-			checkTidy(t, n)
-			checkImages(t, n)
-		})
+	host = full
+	_, err = two.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK,
+		win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT}.Bytes(), nil)
+	if err == nil || !strings.Contains(err.Error(), "because of the host") {
+		t.Errorf("a table is made while the host fails: %v", err)
 	}
+	if _, err := one.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, make([]byte, 20000)); err == nil {
+		t.Error("a layout is read while a change is half done")
+	}
+	host = outage{}
+	if l := diskLayout(t, two); l.Style != win32.PARTITION_STYLE_GPT {
+		t.Errorf("the disk with the half-done change has style %v", l.Style)
+	}
+
+	// The same of a mounted volume, which stays mounted.
+	host = full
+	if _, err := one.DeviceIoControl(win32.IOCTL_DISK_UPDATE_PROPERTIES, nil, nil); err == nil {
+		t.Error("a table is moved while the host fails")
+	}
+	if _, _, err := n.DiskFreeSpace(crashDir + `\`); err == nil {
+		t.Error("a mounted volume answers while its disk is half changed")
+	}
+	host = outage{}
+	if _, _, err := n.DiskFreeSpace(crashDir + `\`); err != nil {
+		t.Errorf("the mounted volume, when the cause has gone: %v", err)
+	}
+	checkTidy(t, n)
+	checkImages(t, n)
 }
 
 // A process that may open few files does not take mount points for ordinary directories because it cannot open them.
@@ -154,53 +145,5 @@ func TestTruncatedImageIsRefused(t *testing.T) {
 		}
 		must(t, os.Truncate(image, info.Size()))
 		n = openNode(t, dir, Options{})
-	}
-}
-
-// An attach that fails leaves the image as it was, and nothing in the node once the host recovers.
-func TestFailedAttachLeavesImage(t *testing.T) {
-	var host outage
-	n := openNode(t, filepath.Join(t.TempDir(), "node"), Options{Scenario: smallScenario(), Before: host.before})
-	makeUserImage(t, n)
-	host = outage{func(change, path string) bool {
-		return strings.HasSuffix(path, stateFile+bundle.NewSuffix) && change == "rename"
-	}, syscall.EIO}
-	if err := attachUserImage(n, 16<<20); err == nil {
-		t.Error("the image is attached")
-	}
-	host = outage{}
-	_, err := n.VolumeNames()
-	must(t, err)
-	if got := checkUserImage(t, n, 16<<20); got != "old" {
-		t.Errorf("the state is the %s one", got)
-	}
-	checkTidy(t, n)
-	must(t, attachUserImage(n, 16<<20))
-}
-
-// A call that the host keeps waiting is completed when the host goes on, and so is every other.
-func TestFrozenHost(t *testing.T) {
-	frozen, thaw := make(chan struct{}), make(chan struct{})
-	var host outage
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-	host = outage{fails: func(string, string) bool {
-		host.fails = nil
-		close(frozen)
-		<-thaw
-		return false
-	}}
-	ends := make(chan error, 2)
-	go func() { ends <- openAndClose(n, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE) }()
-	<-frozen
-	go func() { _, err := n.VolumeNames(); ends <- err }()
-	select {
-	case err := <-ends:
-		t.Errorf("a call ended while the host was frozen: %v", err)
-	default:
-	}
-	close(thaw)
-	must(t, errors.Join(<-ends, <-ends))
-	if got := checkObject(true)(t, n); got != "new" {
-		t.Errorf("after the freeze the state is the %s one", got)
 	}
 }

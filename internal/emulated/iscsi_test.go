@@ -206,6 +206,11 @@ func TestISCSIKeeps(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{})
 	discovered(t, n)
+	must(t, n.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret("callers-secret")))
+	text, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if must(t, err); strings.Contains(string(text), "callers-secret") {
+		t.Error("node.json holds the secret")
+	}
 	must(t, n.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret("mutual-secret1")))
 	id := logIn(t, n, openLogin())
 	must(t, n.Close())
@@ -225,16 +230,6 @@ func TestISCSIKeeps(t *testing.T) {
 	login := chapLogin("chap-secret-123")
 	login.Target, login.AuthType = "iqn.2026-01.emulated:mutual", win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE
 	logIn(t, n, login)
-}
-
-func TestISCSIMutualSecretIsNotStored(t *testing.T) {
-	dir := t.TempDir()
-	n := openNode(t, dir, Options{})
-	must(t, n.SetISCSIInitiatorCHAPSharedSecret(kernel.Secret("callers-secret")))
-	text, err := os.ReadFile(filepath.Join(dir, stateFile))
-	if must(t, err); strings.Contains(string(text), "callers-secret") {
-		t.Error("node.json holds the secret")
-	}
 }
 
 // TestISCSIPulledDisk: a LUN's disk that was pulled by hand comes back, with its content, at the next login.

@@ -138,22 +138,6 @@ func TestNodeInADirectoryWithOtherFiles(t *testing.T) {
 	}
 }
 
-func TestStateSurvivesItsEncoding(t *testing.T) {
-	n := newNode(t, nil)
-	formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, firstData(n).name()))
-	text, err := encodeState(n.state)
-	must(t, err)
-	decoded, err := decodeState(text)
-	must(t, err)
-	again, err := encodeState(decoded)
-	must(t, err)
-	if diff := cmp.Diff(string(text), string(again)); diff != "" {
-		t.Errorf("state (-want +got):\n%s", diff)
-	}
-}
-
 // A link in the place of the lock file is not followed: what it leads to would lose its content.
 func TestLinkedLockFile(t *testing.T) {
 	if runtime.GOOS == "windows" {

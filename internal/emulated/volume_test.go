@@ -49,6 +49,7 @@ func TestVolumeCodes(t *testing.T) {
 		{"format C", n.FormatVolume(n.disks.volumes()[1].name(), "NTFS"), win32.ERROR_ACCESS_DENIED},
 		{"format an unknown volume", n.FormatVolume(unknownVolume, "NTFS"), win32.ERROR_FILE_NOT_FOUND},
 		{"format no volume name", n.FormatVolume(`C:\`, "NTFS"), win32.ERROR_INVALID_PARAMETER},
+		{"the firmware's ACPI tables", second(n.SystemFirmwareTable(0x41435049, 0)), win32.ERROR_INVALID_FUNCTION},
 	} {
 		wantCode(t, c.name, c.err, c.want)
 	}
@@ -98,6 +99,9 @@ func TestMountPointCodes(t *testing.T) {
 	must(t, err)
 	if diff := cmp.Diff([]string{`X:\`, `C:\m\e\`, `C:\m\other\`}, paths); diff != "" {
 		t.Errorf("path names (-want +got):\n%s", diff)
+	}
+	if target, err := n.Readlink(`C:\m\e`); err != nil || target != v {
+		t.Errorf("read as a link: %s, %v", target, err)
 	}
 	if got := hostPath(t, n, `X:\inner\Windows\..\Windows`); got != hostPath(t, n, `C:\Windows`) {
 		t.Errorf("through two mount points: %s", got)
