@@ -134,19 +134,6 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	}
 }
 
-func TestLinkedImage(t *testing.T) {
-	n := newNode(t, nil)
-	image, err := n.DiskImage(1)
-	must(t, err)
-	must(t, n.Close())
-	must(t, errors.Join(os.Rename(image, image+"-moved"), os.Symlink(image+"-moved", image)))
-	damaged := new(*hostfiles.DamagedError)
-	if other, err := Open(n.dir, Options{}); !errors.As(err, damaged) || (*damaged).File != image {
-		_ = other.Close()
-		t.Errorf("got %v, want that the image is refused", err)
-	}
-}
-
 // While an attach waits for another node's lock of the bundle, others use the node.
 func TestWaitingAttachBlocksNothing(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "vol-1")

@@ -127,23 +127,3 @@ func TestStaleMountRecords(t *testing.T) {
 		}
 	}
 }
-
-func TestTruncatedImageIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	must(t, n.GrowDisk(1, 128<<20))
-	for number, bytes := range map[uint32]int64{0: 4096, 1: 64 << 20} {
-		image, err := n.DiskImage(number)
-		must(t, err)
-		info, err := os.Stat(image)
-		must(t, err)
-		must(t, n.Close())
-		must(t, os.Truncate(image, bytes))
-		var damaged *hostfiles.DamagedError
-		if _, err := Open(dir, Options{}); !errors.As(err, &damaged) || damaged.File != image {
-			t.Errorf("disk %d: %v, want an error that names %s", number, err, image)
-		}
-		must(t, os.Truncate(image, info.Size()))
-		n = openNode(t, dir, Options{})
-	}
-}

@@ -44,39 +44,51 @@ func TestSecondOpenIsRefused(t *testing.T) {
 }
 
 func TestDamagedState(t *testing.T) {
-	replace := func(old, by string) func(string) string {
-		return func(s string) string { return strings.Replace(s, old, by, 1) }
+	state := func(dir, _ string) string { return filepath.Join(dir, stateFile) }
+	image := func(_, image string) string { return image }
+	edited := func(edit func(string) string) func(string) error {
+		return func(file string) error {
+			text, err := os.ReadFile(file)
+			return errors.Join(err, os.WriteFile(file, []byte(edit(string(text))), 0o600))
+		}
+	}
+	replaced := func(old, by string) func(string) error {
+		return edited(func(s string) string { return strings.Replace(s, old, by, 1) })
+	}
+	cutAt := func(bytes int64) func(string) error {
+		return func(file string) error { return os.Truncate(file, bytes) }
 	}
 	for name, c := range map[string]struct {
-		file string // below the state directory
-		edit func(string) string
-		want string
+		file   func(dir, image string) string // the one that is damaged
+		damage func(file string) error
+		want   string
 	}{
-		"edited":    {stateFile, replace(`"sectorSize": 512`, `"sectorSize": 513`), "sectors of 513 bytes"},
-		"cut off":   {stateFile, func(s string) string { return s[:len(s)/2] }, "JSON"},
-		"empty":     {stateFile, func(string) string { return "" }, "JSON"},
-		"newer":     {stateFile, replace(`"format": 1`, `"format": 2`), "format 2"},
-		"no format": {stateFile, func(string) string { return "{}" }, "format 0"},
-		"missing":   {stateFile, nil, "missing"},
-		"no image":  {"image", nil, hostSaysNotFound(t)},
+		"edited":         {state, replaced(`"sectorSize": 512`, `"sectorSize": 513`), "sectors of 513 bytes"},
+		"cut off":        {state, edited(func(s string) string { return s[:len(s)/2] }), "JSON"},
+		"empty":          {state, cutAt(0), "JSON"},
+		"newer":          {state, replaced(`"format": 1`, `"format": 2`), "format 2"},
+		"no format":      {state, edited(func(string) string { return "{}" }), "format 0"},
+		"missing":        {state, os.Remove, "missing"},
+		"no image":       {image, os.Remove, hostSaysNotFound(t)},
+		"short image":    {image, cutAt(4096), "it has 4096 bytes, and had 134217728"},
+		"image that was": {image, cutAt(64 << 20), "it has 67108864 bytes, and had 134217728"}, // before it grew
+		"linked image": {image, func(file string) error {
+			moved := filepath.Join(filepath.Dir(file), "moved-"+bundle.ImageFile)
+			return errors.Join(os.Rename(file, moved), os.Symlink(moved, file))
+		}, "it is a link"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "linked image" && runtime.GOOS == "windows" {
+				t.Skip("require links: only an administrator may make them there")
+			}
 			dir := t.TempDir()
 			n := openNode(t, dir, Options{Scenario: smallScenario()})
+			must(t, n.GrowDisk(1, 128<<20))
 			image, err := n.DiskImage(1)
 			must(t, err)
 			must(t, n.Close())
-			file := filepath.Join(dir, c.file)
-			if c.file == "image" {
-				file = image
-			}
-			if c.edit == nil {
-				must(t, os.Remove(file))
-			} else {
-				text, err := os.ReadFile(file)
-				must(t, err)
-				must(t, os.WriteFile(file, []byte(c.edit(string(text))), 0o600))
-			}
+			file := c.file(dir, image)
+			must(t, c.damage(file))
 			before := fileList(t, dir)
 			var damaged *hostfiles.DamagedError
 			_, err = Open(dir, Options{})
