@@ -62,57 +62,39 @@ func detached(t *testing.T, n *Node, number uint32) string {
 	return image
 }
 
-// A disk goes from node to node and back, with its files, its identity and its sectors.
+// A disk goes from node to node with its files, its identity and its sectors. It is attached to one of them at a time,
+// even while that node's agent is stopped.
 func TestDiskMovesBetweenNodes(t *testing.T) {
 	a, b := newNode(t, nil), newNode(t, nil)
 	number, v := written(t, a, "of a")
 	identifiers := a.disks[number].record.Identifiers
 	image := detached(t, a, number)
-	for range 2 {
-		number = attachedAs(t, b, bundle.Spec{ImagePath: image})
-		wantOn(t, b, v, "of a")
-		if r := b.disks[number].record; r.SerialNumber != "vol-1" || r.SectorSize != 4096 || r.BusType != win32.BusTypeNvme ||
-			!reflect.DeepEqual(r.Identifiers, identifiers) {
-			t.Errorf("it arrives as %+v", r)
-		}
-		writeOn(t, b, v, "of b")
-		image = detached(t, b, number)
-		number = attachedAs(t, a, bundle.Spec{ImagePath: filepath.Dir(image)}) // by its bundle
-		wantOn(t, a, v, "of b")
-		writeOn(t, a, v, "of a")
-		must(t, a.Close())
-		a = openNode(t, a.dir, Options{})
-		wantOn(t, a, v, "of a")
-		image = detached(t, a, number)
-	}
-}
-
-// A bundle is attached to one node at a time, even while its agent is stopped.
-func TestBundleIsAttachedToOneNode(t *testing.T) {
-	a, b := newNode(t, nil), newNode(t, nil)
-	home := filepath.Join(t.TempDir(), "vol-1")
-	number := attachedAs(t, a, bundle.Spec{SizeBytes: 32 << 20, SerialNumber: "vol-1", BundlePath: home})
-	v := formatted(t, a, devicePath(number))
+	home := filepath.Dir(image)
 	refused := func(n *Node, why string, want error) {
 		t.Helper()
 		if _, err := n.AttachDisk(bundle.Spec{BundlePath: home, LUNAuto: true}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", why, err, want)
 		}
 	}
+	number = attachedAs(t, a, bundle.Spec{BundlePath: home})
 	refused(b, "attached to a", bundle.ErrAttachedElsewhere)
 	refused(a, "a second time", bundle.ErrInvalid)
 	must(t, a.Close())
 	refused(b, "a is not running", bundle.ErrAttachedElsewhere)
 	a = openNode(t, a.dir, Options{})
-	writeOn(t, a, v, "of a")
 	detached(t, a, number)
-	attachedAs(t, b, bundle.Spec{BundlePath: home})
+	number = attachedAs(t, b, bundle.Spec{ImagePath: image})
 	wantOn(t, b, v, "of a")
+	if r := b.disks[number].record; r.SerialNumber != "vol-1" || r.SectorSize != 4096 || r.BusType != win32.BusTypeNvme ||
+		!reflect.DeepEqual(r.Identifiers, identifiers) {
+		t.Errorf("it arrives as %+v", r)
+	}
+	writeOn(t, b, v, "of b")
 	refused(a, "attached to b", bundle.ErrAttachedElsewhere)
 	must(t, b.Close())
 	must(t, os.RemoveAll(b.dir)) // a node that is gone holds nothing
 	attachedAs(t, a, bundle.Spec{BundlePath: home})
-	wantOn(t, a, v, "of a")
+	wantOn(t, a, v, "of b")
 }
 
 // A copy of a bundle is a clone: beside the original it gets an identity of its own and keeps its files.
