@@ -9,47 +9,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
-func answers(t *testing.T, n *Node) map[string]string {
-	t.Helper()
-	list := n.Switches()
-	all := map[string]string{}
-	for _, s := range list {
-		if s.Form == "" {
-			t.Errorf("%s is not described", s.Name)
-		}
-		all[s.Name] = s.Value
-	}
-	return all
-}
-
+// Every switch takes another answer than the default one, and keeps it across a restart.
 func TestSetSwitch(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	want := map[string]string{
-		"attributesVersion": "40", "createDiskClears": "false", "offlineDisksReadOnly": "false", "zeroedDiskIsMBR": "false",
-		"msr": "immediate", "growPartitionRefreshes": "false", "extendOneSectorLess": "false", "automountOff": "false",
-		"disksInstallLate": "false", "volumesArriveLate": "false", "lacksPrivileges": "none",
-		"mappingsOutliveReboot": "true", "timing": "none", "mountPointCallsDelete": "false",
-		"emptyRootNotFound": "true", "clonesNeedWritable": "true", "detachNeedsOffline": "false",
-	}
-	if d := cmp.Diff(want, answers(t, n)); d != "" {
-		t.Fatal(d)
-	}
-	for name, answer := range map[string]string{
-		"attributesVersion": "16", "createDiskClears": "true", "offlineDisksReadOnly": "true", "zeroedDiskIsMBR": "true",
-		"msr": "delayed", "growPartitionRefreshes": "true", "extendOneSectorLess": "true", "automountOff": "true",
-		"disksInstallLate": "true", "volumesArriveLate": "true", "lacksPrivileges": "SeManageVolumePrivilege",
-		"mappingsOutliveReboot": "false", "timing": "windows", "mountPointCallsDelete": "true",
-		"emptyRootNotFound": "false", "clonesNeedWritable": "false", "detachNeedsOffline": "true",
-	} {
-		must(t, n.SetSwitch(name, answer))
-		want[name] = answer
+	other := map[string]string{"true": "false", "false": "true", "40": "16", scenario.MSRImmediate: scenario.MSRDelayed}
+	want := n.Switches()
+	for i, s := range want {
+		answer := other[s.Value]
+		switch s.Name {
+		case "lacksPrivileges":
+			answer = scenario.ManageVolume
+		case "timing":
+			answer = scenario.TimingWindows
+		}
+		if answer == "" || s.Form == "" {
+			t.Errorf("%s is %q, of %q", s.Name, s.Value, s.Form)
+		}
+		must(t, n.SetSwitch(s.Name, answer))
+		want[i].Value = answer
 	}
 	must(t, n.Close())
 	n = openNode(t, dir, Options{})
-	if d := cmp.Diff(want, answers(t, n)); d != "" {
+	if d := cmp.Diff(want, n.Switches()); d != "" {
 		t.Error(d)
 	}
 	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "",
