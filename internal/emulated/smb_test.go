@@ -28,19 +28,12 @@ func smbNode(t *testing.T) *Node {
 		NoEncryption: true,
 	})
 	s.SMBUsers = append(s.SMBUsers, smb.User{Name: "admin", Password: "admin-password"})
-	n, err := Open(t.TempDir(), Options{Scenario: &s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = n.Close() })
-	return n
+	return openNode(t, t.TempDir(), Options{Scenario: &s})
 }
 
 func openShare(n *Node, path string) (kernel.Handle, error) {
-	return n.OpenFile(nil, `\\?\UNC`+path[1:], kernel.OpenOptions{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: 7, Disposition: win32.FILE_OPEN,
-		Options: win32.FILE_DIRECTORY_FILE,
-	})
+	return n.OpenFile(nil, `\\?\UNC`+path[1:], how(win32.FILE_LIST_DIRECTORY|win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN,
+		win32.FILE_DIRECTORY_FILE))
 }
 
 func shareCode(n *Node, path string) error {
@@ -53,9 +46,7 @@ func shareCode(n *Node, path string) error {
 
 func TestCreateSMBGlobalMapping(t *testing.T) {
 	n := smbNode(t)
-	if err := n.CreateSMBGlobalMapping(`\\OLD.emulated\SHARE`, "csi", kernel.Secret("csi-password"), false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.CreateSMBGlobalMapping(`\\OLD.emulated\SHARE`, "csi", kernel.Secret("csi-password"), false))
 	for _, c := range []struct {
 		name, path, user, password string
 		privacy                    bool
@@ -96,13 +87,8 @@ func TestSessions(t *testing.T) {
 	wantCode(t, "not mapped", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
 	wantCode(t, "no such server", shareCode(n, `\\none\share`), win32.ERROR_BAD_NETPATH)
 	wantCode(t, "no share", shareCode(n, `\\fs.emulated`), win32.ERROR_BAD_NET_NAME)
-	mapIt := func(password string) {
-		t.Helper()
-		if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret(password), true); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mapIt("csi-password")
+	mapIt := func() error { return mapShare(n, emulatedShare, "csi", "csi-password") }
+	must(t, mapIt())
 	wantCode(t, "mapped", shareCode(n, `\\FS.EMULATED\SHARE\`), 0)
 	wantCode(t, "the other share", shareCode(n, `\\fs.emulated\other`), win32.ERROR_LOGON_FAILURE)
 
@@ -124,17 +110,13 @@ func TestSessions(t *testing.T) {
 		},
 		{
 			"mapping", func() error { return n.RemoveSMBGlobalMapping(`\\FS.emulated\share`) },
-			func() error { mapIt("csi-password"); return nil },
+			mapIt,
 			win32.ERROR_LOGON_FAILURE, 99,
 		},
 	} {
 		h, err := openShare(n, emulatedShare)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.end(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, c.end())
 		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
 			win32.ERROR_NETNAME_DELETED)
 		wantCode(t, c.name+": opening", shareCode(n, emulatedShare), c.gone)
@@ -143,15 +125,11 @@ func TestSessions(t *testing.T) {
 				t.Errorf("%s: status %d, want %d", c.name, m.Status, c.status)
 			}
 		}
-		if err := c.back(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.back())
 		wantCode(t, c.name+": afterwards", shareCode(n, emulatedShare), 0)
 		wantCode(t, c.name+": what was open", h.Information(win32.FileStandardInfo, make([]byte, 24)),
 			win32.ERROR_NETNAME_DELETED)
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
+		must(t, h.Close())
 	}
 	wantCode(t, "no such mapping", n.RemoveSMBGlobalMapping(`\\fs.emulated\other`), win32.ERROR_NOT_CONNECTED)
 	for _, err := range []error{n.SetSMBPassword("nobody", "x"), n.StopSMBServer("none"), n.StartSMBServer("none")} {
@@ -170,27 +148,15 @@ func smbMappings(t *testing.T, n *Node) []kernel.SMBGlobalMapping {
 
 func TestSMBStateSurvives(t *testing.T) {
 	dir := t.TempDir()
-	n, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.SetSMBPassword("csi", "changed"); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	n := openNode(t, dir, Options{})
+	must(t, n.SetSMBPassword("csi", "changed"))
+	must(t, mapShare(n, emulatedShare, "csi", "changed"))
+	must(t, n.Close())
 	text, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if err != nil || strings.Contains(string(text), "changed") || strings.Contains(string(text), "csi-password") {
 		t.Errorf("node.json contains a password, or cannot be read: %v", err)
 	}
-	if n, err = Open(dir, Options{}); err != nil { // as after the death of the process
-		t.Fatal(err)
-	}
-	defer n.Close() //nolint:errcheck // nothing follows
+	n = openNode(t, dir, Options{}) // as after the death of the process
 	wantCode(t, "the mapping after a new start", shareCode(n, emulatedShare), 0)
 	// After a reboot the mapping is there without its credentials, or gone.
 	must(t, n.Reboot())
@@ -198,10 +164,10 @@ func TestSMBStateSurvives(t *testing.T) {
 		t.Errorf("mappings after a reboot: %v", mappings)
 	}
 	wantCode(t, "the mapping without its credentials", shareCode(n, emulatedShare), win32.ERROR_ACCESS_DENIED)
-	wantCode(t, "mapping over it", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true),
+	wantCode(t, "mapping over it", mapShare(n, emulatedShare, "csi", "changed"),
 		win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
 	must(t, n.RemoveSMBGlobalMapping(emulatedShare))
-	must(t, n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("changed"), true))
+	must(t, mapShare(n, emulatedShare, "csi", "changed"))
 	wantCode(t, "the mapping made again", shareCode(n, emulatedShare), 0)
 	must(t, n.SetSwitch("mappingsOutliveReboot", "false"))
 	must(t, n.Reboot())
@@ -215,27 +181,18 @@ func TestSMBStateSurvives(t *testing.T) {
 	if n.SMBContactsWithoutMapping() != 1 {
 		t.Error("the file server did not count")
 	}
-	wantCode(t, "the old password", n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true),
+	wantCode(t, "the old password", mapShare(n, emulatedShare, "csi", "csi-password"),
 		win32.ERROR_INVALID_PASSWORD)
 }
 
 func TestFilesOnShares(t *testing.T) {
 	n := smbNode(t)
-	if err := n.CreateSMBGlobalMapping(emulatedShare, "csi", kernel.Secret("csi-password"), true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mapShare(n, emulatedShare, "csi", "csi-password"))
 	root, err := openShare(n, emulatedShare+`\`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer root.Close()
-	dir, err := n.OpenFile(root, "Dir", kernel.OpenOptions{
-		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES | win32.FILE_WRITE_ATTRIBUTES | win32.DELETE, Share: 7,
-		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, err := n.OpenFile(root, "Dir", how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE))
+	must(t, err)
 	defer dir.Close()
 	if _, err := os.Stat(filepath.Join(n.dir, "shares", "fs.emulated", "share", "Dir")); err != nil {
 		t.Error(err)
@@ -248,9 +205,7 @@ func TestFilesOnShares(t *testing.T) {
 	ids := map[string]bool{}
 	for _, h := range []kernel.Handle{root, dir} {
 		id := make([]byte, 24)
-		if err := h.Information(win32.FileIdInfo, id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Information(win32.FileIdInfo, id))
 		ids[string(id)] = true
 	}
 	if len(ids) != 2 {
@@ -261,11 +216,7 @@ func TestFilesOnShares(t *testing.T) {
 	must(t, err)
 	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]),
 		win32.ERROR_INVALID_PARAMETER)
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\C:\Windows`,
-		PrintName: `C:\Windows`}
-	if _, err := dir.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil); err != nil {
-		t.Fatal(err)
-	}
+	control(t, dir, win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes())
 	wantCode(t, "a link on the share", shareCode(n, emulatedShare+`\Dir`), win32.ERROR_SYMLINK_CLASS_DISABLED)
 	wantCode(t, "below it", shareCode(n, emulatedShare+`\Dir\System32`), win32.ERROR_SYMLINK_CLASS_DISABLED)
 	wantCode(t, "deleting it", dir.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(3)), 0)
