@@ -7,7 +7,6 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -108,27 +107,6 @@ func TestAPICrash(t *testing.T) {
 	}
 }
 
-func TestImpossibleAPIFaults(t *testing.T) {
-	s := apiSet(func() {})
-	for name, f := range map[string]faults.Fault{
-		"not served":         {Method: "disk/ListDiskIDs", Cut: true},
-		"no mask":            {Method: "a/b/c/d", Cut: true},
-		"both":               {Method: "disk", Function: "Flush", Hang: true},
-		"win32 code":         {Method: "disk", Error: 5},
-		"control code":       {Method: "disk", Hang: true, Code: 1},
-		"object":             {Method: "disk", Hang: true, Object: "x"},
-		"no error":           {Method: "disk", Status: faults.APIError{Message: "m"}},
-		"no code":            {Method: "disk", Status: faults.APIError{Code: 17}},
-		"status of a kernel": {Function: "Flush", Status: faults.APIError{Code: 5}},
-		"cut of a kernel":    {Function: "Flush", Cut: true},
-		"delay after":        {Method: "disk", Delay: faults.Delay{Max: 1}, After: true},
-	} {
-		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
 func TestAPIHang(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(s *faults.Set, id uint64, giveUp func())
@@ -193,38 +171,6 @@ func TestDelayText(t *testing.T) {
 		if d, err := faults.ParseDelay(text); err == nil {
 			t.Errorf("%q: got %+v", text, d)
 		}
-	}
-}
-
-// The delays are spread between their ends, and none lies outside.
-func TestDelaysAreSpread(t *testing.T) {
-	const calls = 2000
-	for text, share := range map[string]map[time.Duration]float64{ // the share of delays that are not longer
-		"10ms-20ms": {9 * time.Millisecond: 0, 15 * time.Millisecond: .5, 20 * time.Millisecond: 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			delay, err := faults.ParseDelay(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := apiSet(nil)
-			add(t, s, faults.Fault{Method: "*", Delay: delay})
-			counts := map[time.Duration]int{}
-			for range calls {
-				begin := time.Now() // the bubble's clock: only the delay moves it
-				around(t.Context(), s, rescan, nil)
-				for limit := range share {
-					if time.Since(begin) <= limit {
-						counts[limit]++
-					}
-				}
-			}
-			for limit, want := range share {
-				if got := float64(counts[limit]) / calls; got < want-.06 || got > want+.06 || want == 1 && got != 1 {
-					t.Errorf("%s: %.3f of the delays are up to %v, want %.3f", text, got, limit, want)
-				}
-			}
-		})
 	}
 }
 

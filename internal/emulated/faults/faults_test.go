@@ -90,19 +90,30 @@ func TestRealErrorPrecedesLaterFault(t *testing.T) {
 }
 
 func TestImpossibleFaults(t *testing.T) {
-	s := faults.New(func() {})
+	s := apiSet(func() {})
 	for name, f := range map[string]faults.Fault{
-		"no function":      {Error: 1},
-		"unknown function": {Function: "SetVolumeMountPointX", Error: 1},
-		"close":            {Function: "Close", Error: 1},
-		"no effect":        {Function: "Flush"},
-		"two effects":      {Function: "Flush", Error: 1, Hang: true},
-		"negative skip":    {Function: "Flush", Error: 1, Skip: -1},
-		"negative times":   {Function: "Flush", Error: 1, Times: -1},
-		"negative delay":   {Function: "Flush", Delay: faults.Delay{Min: -1, Max: 1}},
-		"delay backwards":  {Function: "Flush", Delay: faults.Delay{Min: 2, Max: 1}},
-		"endless delay":    {Function: "Flush", Delay: faults.Delay{Max: 2 * time.Hour}},
-		"delay after":      {Function: "Flush", Delay: faults.Delay{Min: 1, Max: 2}, After: true},
+		"no function":        {Error: 1},
+		"unknown function":   {Function: "SetVolumeMountPointX", Error: 1},
+		"close":              {Function: "Close", Error: 1},
+		"no effect":          {Function: "Flush"},
+		"two effects":        {Function: "Flush", Error: 1, Hang: true},
+		"negative skip":      {Function: "Flush", Error: 1, Skip: -1},
+		"negative times":     {Function: "Flush", Error: 1, Times: -1},
+		"negative delay":     {Function: "Flush", Delay: faults.Delay{Min: -1, Max: 1}},
+		"delay backwards":    {Function: "Flush", Delay: faults.Delay{Min: 2, Max: 1}},
+		"endless delay":      {Function: "Flush", Delay: faults.Delay{Max: 2 * time.Hour}},
+		"delay after":        {Function: "Flush", Delay: faults.Delay{Min: 1, Max: 2}, After: true},
+		"not served":         {Method: "disk/ListDiskIDs", Cut: true},
+		"no mask":            {Method: "a/b/c/d", Cut: true},
+		"both":               {Method: "disk", Function: "Flush", Hang: true},
+		"win32 code":         {Method: "disk", Error: 5},
+		"control code":       {Method: "disk", Hang: true, Code: 1},
+		"object":             {Method: "disk", Hang: true, Object: "x"},
+		"no error":           {Method: "disk", Status: faults.APIError{Message: "m"}},
+		"no code":            {Method: "disk", Status: faults.APIError{Code: 17}},
+		"status of a kernel": {Function: "Flush", Status: faults.APIError{Code: 5}},
+		"cut of a kernel":    {Function: "Flush", Cut: true},
+		"API delay after":    {Method: "disk", Delay: faults.Delay{Max: 1}, After: true},
 	} {
 		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
@@ -142,7 +153,7 @@ func TestDelay(t *testing.T) {
 		{Min: time.Second, Max: time.Minute}, {Max: time.Minute}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := faults.New(nil)
-			add(t, s, faults.Fault{Function: "Flush", Delay: delay})
+			add(t, s, faults.Fault{Function: "Flush", Delay: delay, Times: 20})
 			var took []time.Duration
 			for range 20 {
 				begin := time.Now()
@@ -152,6 +163,9 @@ func TestDelay(t *testing.T) {
 			least, most := slices.Min(took), slices.Max(took)
 			if least < delay.Min || most > delay.Max || (delay.Min != delay.Max) == (least == most) {
 				t.Errorf("%v: got %v", delay, took)
+			}
+			if left := s.List(); len(left) != 0 {
+				t.Errorf("%v: left %v", delay, left)
 			}
 		})
 	}
@@ -207,15 +221,4 @@ func TestHang(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestSpentDelayLeavesTheList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := faults.New(nil)
-		add(t, s, faults.Fault{Function: "Flush", Times: 1, Delay: faults.Delay{Min: 1, Max: 1}})
-		calls(t, s, 1)
-		if list := s.List(); len(list) != 0 {
-			t.Errorf("got %v", list)
-		}
-	})
 }
