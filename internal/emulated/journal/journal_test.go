@@ -222,10 +222,17 @@ func TestSecretsAreMasked(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, test.want)
 		}
 	}
+	fault := &nodeapi.Fault{Function: "Flush"}
+	fault.ProtoReflect().SetUnknown(unknown.ProtoReflect().GetUnknown())
 	j := newJournal(1)
 	j.BeginAPI("id", "e", "/m").Request(unknown)
-	if kept := find(t, j, journal.Query{}).Running[0].Request.ProtoReflect().GetUnknown(); len(kept) != 0 {
-		t.Errorf("%q is kept", kept)
+	j.BeginAPI("id", "e", "/m").Request(&nodeapi.AddFaultRequest{Fault: fault}) // within a message of the request
+	kept := find(t, j, journal.Query{}).Running
+	within := kept[1].Request.(*nodeapi.AddFaultRequest).GetFault()
+	for _, m := range []proto.Message{kept[0].Request, within} {
+		if unknown := m.ProtoReflect().GetUnknown(); len(unknown) != 0 || within.GetFunction() != "Flush" {
+			t.Errorf("%q is kept of %v", unknown, m)
+		}
 	}
 	r := &smb.NewSmbGlobalMappingRequest{Password: hush}
 	if request(t, r); r.GetPassword() != hush {
