@@ -103,17 +103,21 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 		return errdefs.Errorf(err, "opening volume %s to extend it", id)
 	}
 	defer h.Close()
-	size, err := ntfsSize(h)
+	ntfs, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	if err == nil && (ntfs.BytesPerSector == 0 || ntfs.BytesPerCluster == 0) {
+		err = fmt.Errorf("sector size %d, cluster size %d", ntfs.BytesPerSector, ntfs.BytesPerCluster)
+	}
 	if err != nil {
 		return errdefs.Errorf(err, "reading the size of the file system on volume %s", id)
 	}
-	if size.full(partitionLength) {
-		return nil
+	sector := int64(ntfs.BytesPerSector)
+	if partitionLength-ntfs.NumberSectors*sector <= int64(ntfs.BytesPerCluster) {
+		return nil // full, but for a part of a cluster and the spare boot sector
 	}
 	if err := awaitLength(h, partitionLength); err != nil {
 		return errdefs.Errorf(err, "waiting for volume %s to be as long as its partition", id)
 	}
-	sectors := partitionLength / size.bytesPerSector
+	sectors := partitionLength / sector
 	_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors), nil)
 	// perhaps without the last sector, where NTFS keeps its spare boot sector
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
@@ -135,29 +139,4 @@ func awaitLength(volume kernel.Handle, partitionLength int64) error {
 			return err
 		}
 	}
-}
-
-// fileSystemSize is the extent of a file system, from FSCTL_GET_NTFS_VOLUME_DATA.
-type fileSystemSize struct {
-	bytes, bytesPerSector, bytesPerCluster int64
-}
-
-func ntfsSize(h kernel.Handle) (fileSystemSize, error) {
-	data, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
-	if err != nil {
-		return fileSystemSize{}, err
-	}
-	if data.BytesPerSector == 0 || data.BytesPerCluster == 0 {
-		return fileSystemSize{}, fmt.Errorf("sector size %d, cluster size %d", data.BytesPerSector, data.BytesPerCluster)
-	}
-	return fileSystemSize{
-		bytes:           data.NumberSectors * int64(data.BytesPerSector),
-		bytesPerSector:  int64(data.BytesPerSector),
-		bytesPerCluster: int64(data.BytesPerCluster),
-	}, nil
-}
-
-// full reports whether the file system fills its partition, up to a cluster and the spare boot sector.
-func (s fileSystemSize) full(partitionLength int64) bool {
-	return partitionLength-s.bytes <= s.bytesPerCluster
 }
