@@ -20,34 +20,21 @@ type initiatorService struct{ op *op }
 
 func (o *op) initiator() initiatorService { return initiatorService{o} }
 
-// How long errors of the initiator service are waited out.
-const (
-	sessionTime = 10 * time.Second // until a session is no longer busy
-	deviceTime  = 5 * time.Second  // until Windows has examined the disks of a session, or they are no longer in use
-)
-
-// passing maps each transient code to the time for which a call is retried.
-type passing map[win32.Errno]time.Duration
-
-// Codes that the functions of iscsidsc.dll return for a moment, as seen or documented. A buffer is sometimes "too
-// small" whatever its size, because lists grow between two calls. A session is busy while another caller logs in or
-// out. Its devices are in use right after a login, and while a virus scanner reads a disk.
-var (
-	listing     = passing{win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime}
-	sessionBusy = passing{win32.ISDSC_SESSION_BUSY: sessionTime}
-	loggingIn   = passing{
-		win32.ISDSC_SESSION_BUSY:        sessionTime,
-		win32.ERROR_INSUFFICIENT_BUFFER: transientTime, win32.ISDSC_BUFFER_TOO_SMALL: transientTime,
+// passesWithin returns how long a code of iscsidsc.dll is waited out, 0 for one that does not pass. As seen or
+// documented, a session is busy while another caller logs in or out. Its devices are in use right after a login, and
+// while a virus scanner reads a disk. A buffer may be "too small" whatever its size: lists grow between two calls.
+func passesWithin(code win32.Errno) time.Duration {
+	switch code {
+	case win32.ISDSC_SESSION_BUSY:
+		return 10 * time.Second
+	case win32.ISDSC_DEVICE_BUSY_ON_SESSION, win32.ERROR_INSUFFICIENT_BUFFER, win32.ISDSC_BUFFER_TOO_SMALL:
+		return 5 * time.Second
 	}
-	loggingOut     = passing{win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime}
-	listingDevices = passing{
-		win32.ISDSC_SESSION_BUSY: sessionTime, win32.ISDSC_DEVICE_BUSY_ON_SESSION: deviceTime,
-		win32.ERROR_INSUFFICIENT_BUFFER: deviceTime, win32.ISDSC_BUFFER_TOO_SMALL: deviceTime,
-	}
-)
+	return 0
+}
 
-// retry calls a function until it succeeds or fails with a code that is not transient.
-func (i initiatorService) retry(transient passing, f func() error) error {
+// retry calls a function until it succeeds or fails with a code that does not pass.
+func (i initiatorService) retry(f func() error) error {
 	waits := map[win32.Errno]*operation.Backoff{}
 	for {
 		err := f()
@@ -59,22 +46,21 @@ func (i initiatorService) retry(transient passing, f func() error) error {
 			i.op.log().Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
 			return nil
 		}
-		limit := transient[code]
 		if waits[code] == nil {
 			waits[code] = &operation.Backoff{}
 		}
-		if limit == 0 || !waits[code].Wait(limit) {
+		if limit := passesWithin(code); limit == 0 || !waits[code].Wait(limit) {
 			return err
 		}
 	}
 }
 
 // list calls a function that fills a buffer with structures, and parses these.
-func list[T any](i initiatorService, transient passing, f func() ([]byte, int, error),
-	parse func([]byte, int) ([]T, error)) (all []T, err error) {
+func list[T any](i initiatorService, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error)) (all []T,
+	err error) {
 	var b []byte
 	var count int
-	err = i.retry(transient, func() (err error) { b, count, err = f(); return err })
+	err = i.retry(func() (err error) { b, count, err = f(); return err })
 	defer func() { clear(b) }() // secrets may follow the structures
 	if err != nil {
 		return nil, err
@@ -83,50 +69,43 @@ func list[T any](i initiatorService, transient passing, f func() ([]byte, int, e
 }
 
 func (i initiatorService) addPortal(p portal) error {
-	return i.retry(sessionBusy,
-		func() error { return i.op.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
+	return i.retry(func() error { return i.op.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
 }
 
 func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
-	return list(i, listing, i.op.kernel.ReportISCSISendTargetPortals,
-		win32.ParseISCSITargetPortalInfos)
+	return list(i, i.op.kernel.ReportISCSISendTargetPortals, win32.ParseISCSITargetPortalInfos)
 }
 
 func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry(sessionBusy, func() error {
+	return i.retry(func() error {
 		return i.op.kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry(sessionBusy, func() error {
+	return i.retry(func() error {
 		return i.op.kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) targets() (names []string, err error) {
-	err = i.retry(listing,
-		func() (err error) { names, err = i.op.kernel.ReportISCSITargets(); return err })
+	err = i.retry(func() (err error) { names, err = i.op.kernel.ReportISCSITargets(); return err })
 	return names, err
 }
 
 func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
 	ask := func() ([]byte, int, error) { return i.op.kernel.ReportISCSITargetPortals(target) }
-	return list(i, listing, ask, win32.ParseISCSITargetPortals)
+	return list(i, ask, win32.ParseISCSITargetPortals)
 }
 
 func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = i.retry(listing, func() (err error) {
-		mechanisms, err = i.op.kernel.ISCSIDiscoveryMechanisms(target)
-		return err
-	})
+	err = i.retry(func() (err error) { mechanisms, err = i.op.kernel.ISCSIDiscoveryMechanisms(target); return err })
 	return mechanisms, err
 }
 
 func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 	var found kernel.ISCSISessions
-	err := i.retry(listing,
-		func() (err error) { found, err = i.op.kernel.ISCSISessionList(); return err })
+	err := i.retry(func() (err error) { found, err = i.op.kernel.ISCSISessionList(); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -135,30 +114,29 @@ func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
 
 func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
 	ask := func() ([]byte, int, error) { return i.op.kernel.DevicesForISCSISession(session) }
-	return list(i, listingDevices, ask, win32.ParseISCSIDevices)
+	return list(i, ask, win32.ParseISCSIDevices)
 }
 
 func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
-	return list(i, listing, i.op.kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
+	return list(i, i.op.kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
 }
 
 func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
-	return i.retry(sessionBusy, func() error {
+	return i.retry(func() error {
 		return i.op.kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
 	})
 }
 
 func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.retry(loggingIn, func() error { _, err := i.op.kernel.LoginISCSITarget(l); return err })
+	return i.retry(func() error { _, err := i.op.kernel.LoginISCSITarget(l); return err })
 }
 
 func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.retry(loggingOut, func() error { return i.op.kernel.LogoutISCSITarget(session) })
+	return i.retry(func() error { return i.op.kernel.LogoutISCSITarget(session) })
 }
 
 func (i initiatorService) setCHAPSecret(secret Secret) error {
-	return i.retry(nil,
-		func() error { return i.op.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
+	return i.retry(func() error { return i.op.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
 }
 
 // iscsiService is the Windows service for iSCSI.
