@@ -40,25 +40,23 @@ func (o *op) openDisk(number, access uint32) (*disk, error) {
 // A number may be another disk's by now, so verify, unless nil, says whether the open disk is the one that is meant.
 //
 // https://github.com/microsoft/WSL/blob/master/src/windows/common/disk.cpp
-func (o *op) openDiskToChange(number uint32, verify func(*disk) error) (*disk, error) {
+func (o *op) openDiskToChange(number uint32, verify func(*op, *disk) error) (*disk, error) {
 	var p operation.Backoff
 	for {
-		d, err := o.openDisk(number, readWrite)
-		if err == nil {
-			return d.verified(verify)
-		}
+		d, err := o.openVerified(number, readWrite, verify)
 		if !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) || !p.Wait(openTime) {
-			return nil, err
+			return d, err
 		}
 	}
 }
 
-// verified returns an open disk that verify accepts, and closes one that it refuses.
-func (d *disk) verified(verify func(*disk) error) (*disk, error) {
-	if verify == nil {
-		return d, nil
+// openVerified is openDisk for a disk that verify accepts, unless that is nil.
+func (o *op) openVerified(number, access uint32, verify func(*op, *disk) error) (*disk, error) {
+	d, err := o.openDisk(number, access)
+	if err != nil || verify == nil {
+		return d, err
 	}
-	if err := verify(d); err != nil {
+	if err := verify(o, d); err != nil {
 		_ = d.Close() // nothing was written through it
 		return nil, err
 	}
@@ -67,8 +65,8 @@ func (d *disk) verified(verify func(*disk) error) (*disk, error) {
 
 // isDiskOf returns the function that verifies that a volume is on an open disk. A volume whose disk has gone does not
 // answer, and two disks never have one number at a time. So it needs no identifiers, and tells a disk from its clone.
-func (o *op) isDiskOf(id winpath.VolumeID) func(*disk) error {
-	return func(d *disk) error {
+func isDiskOf(id winpath.VolumeID) func(*op, *disk) error {
+	return func(o *op, d *disk) error {
 		extents, err := o.volumeExtents(id)
 		if disks := extents.disks(); err == nil && !slices.Equal(disks, []uint32{d.number}) {
 			err = errdefs.Unavailable.Errorf(reason.DiskChanged,

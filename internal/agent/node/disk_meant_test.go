@@ -25,10 +25,10 @@ func clones(t *testing.T) *Node {
 }
 
 // opened opens a disk to be changed, which it has to be by verify, and closes it again.
-func opened(t *testing.T, n *Node, number uint32, verify func(o *op) func(*disk) error) error {
+func opened(t *testing.T, n *Node, number uint32, verify func(*op, *disk) error) error {
 	t.Helper()
 	return n.change(t.Context(), operation.On("test", operation.Disk(number)), func(o *op) error {
-		d, err := o.openDiskToChange(number, verify(o))
+		d, err := o.openDiskToChange(number, verify)
 		if err == nil {
 			err = d.Close()
 		}
@@ -61,7 +61,7 @@ func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 	}{{2, volumes[0], reason.DiskChanged}, {1, gone, reason.VolumeNotFound}, {1, volumes[0], ""}} {
 		id, err := winpath.ParseVolumeID(test.volume)
 		must(t, err)
-		err = opened(t, n, test.number, func(o *op) func(*disk) error { return o.isDiskOf(id) })
+		err = opened(t, n, test.number, isDiskOf(id))
 		if (test.reason != "" || err != nil) && !errdefs.HasReason(err, test.reason) {
 			t.Errorf("disk %d as that of %s: %v, want %q", test.number, test.volume, err, test.reason)
 		}

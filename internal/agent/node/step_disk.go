@@ -19,7 +19,7 @@ import (
 // A diskStep is one StageDisk.
 type diskStep struct {
 	number   uint32
-	verify   func(*op) func(*disk) error // nil: whatever disk has the number
+	verify   func(*op, *disk) error // nil: whatever disk has the number
 	target   winpath.Path
 	readOnly bool
 	keepSize bool
@@ -157,16 +157,9 @@ func (o *op) dataVolume(s diskStep, there mounted) (winpath.VolumeID, error) {
 
 // openToStage opens the disk that is staged. It is online then and, unless it is staged read-only, partitioned.
 func (o *op) openToStage(s diskStep) (*disk, error) {
-	var verify func(*disk) error
-	if s.verify != nil {
-		verify = s.verify(o)
-	}
 	if s.readOnly { // bringing a disk online makes it writable as well
-		d, err := o.openDisk(s.number, 0)
+		d, err := o.openVerified(s.number, 0, s.verify)
 		if err != nil {
-			return nil, err
-		}
-		if d, err = d.verified(verify); err != nil {
 			return nil, err
 		}
 		state, err := d.state()
@@ -178,7 +171,7 @@ func (o *op) openToStage(s diskStep) (*disk, error) {
 			return nil, err
 		}
 	}
-	d, err := o.openDiskToChange(s.number, verify)
+	d, err := o.openDiskToChange(s.number, s.verify)
 	if err != nil {
 		return nil, err
 	}

@@ -52,27 +52,25 @@ func listOf(disks []foundDisk) string {
 	return strings.Join(texts, "; ")
 }
 
-// is returns the function that verifies that an open disk is the one that was found.
-func (d foundDisk) is(o *op) func(*disk) error {
-	return func(now *disk) error {
-		ids := now.ids(o.run.Context)
-		if ids != d.ids {
-			return errdefs.Unavailable.Errorf(reason.DiskChanged,
-				"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h "+
-					"identifier is %q and was %q. Nothing was changed; try again",
-				d.number, ids.SerialNumber, d.ids.SerialNumber, ids.Page83, d.ids.Page83)
-		}
-		if d.place == nil {
-			return nil
-		}
-		at, err := now.location()
-		if err == nil && at != d.place.location { // a clone
-			err = errdefs.Unavailable.Errorf(reason.DiskChanged,
-				"disk %d is another disk now: its address is %+v and was %+v. Nothing was changed; try again",
-				d.number, at, d.place.location)
-		}
-		return err
+// is verifies that an open disk is the one that was found.
+func (d foundDisk) is(o *op, now *disk) error {
+	ids := now.ids(o.run.Context)
+	if ids != d.ids {
+		return errdefs.Unavailable.Errorf(reason.DiskChanged,
+			"disk %d is another disk now, or does not say which: its serial number is %q and was %q, its page 83h "+
+				"identifier is %q and was %q. Nothing was changed; try again",
+			d.number, ids.SerialNumber, d.ids.SerialNumber, ids.Page83, d.ids.Page83)
 	}
+	if d.place == nil {
+		return nil
+	}
+	at, err := now.location()
+	if err == nil && at != d.place.location { // a clone
+		err = errdefs.Unavailable.Errorf(reason.DiskChanged,
+			"disk %d is another disk now: its address is %+v and was %+v. Nothing was changed; try again",
+			d.number, at, d.place.location)
+	}
+	return err
 }
 
 // look asks all disks for what tells one from another, by number. For LUNs, it also asks what they hold, and which of

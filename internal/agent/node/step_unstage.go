@@ -137,7 +137,7 @@ func (o *op) takeUnusedOffline(id winpath.VolumeID) error {
 }
 
 func (o *op) takeDiskOffline(number uint32, id winpath.VolumeID) error {
-	d, err := o.openDiskToChange(number, o.isDiskOf(id))
+	d, err := o.openDiskToChange(number, isDiskOf(id))
 	if err != nil {
 		return err
 	}
