@@ -58,7 +58,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	log := o.node.records
 	there, err := log.Get(records.Use, target.String())
 	if err == nil && winpath.Fold(there.Remote) != winpath.Fold(share.String()) {
-		if err := o.unstageIfGone(there, target); err != nil {
+		if err := o.unstageShare(there, target, true); err != nil {
 			return err
 		}
 		there, err = log.Get(records.Use, target.String())
@@ -115,13 +115,22 @@ func (o *op) linkShare(share winpath.UNC, target winpath.Path, user string, pass
 }
 
 // unstageShare removes the link at a target, then the mapping of its share if nothing else uses it, then the record.
-func (o *op) unstageShare(use records.Record, target winpath.Path) error {
-	return o.atShare(use, func(key string) error {
-		if err := o.removeEmpty(target); err != nil {
+// With onlyIfGone, it does nothing while a link is there.
+func (o *op) unstageShare(use records.Record, target winpath.Path, onlyIfGone bool) error {
+	key := keyOf(use.Remote)
+	unlock, err := o.node.records.Lock(o.run.Context, key)
+	if err != nil {
+		return recordError(err)
+	}
+	defer unlock()
+	if onlyIfGone {
+		if there, err := o.linked(target); err != nil || there {
 			return err
 		}
-		return o.leaveShare(key, target)
-	})
+	} else if err := o.removeEmpty(target); err != nil {
+		return err
+	}
+	return o.leaveShare(key, target)
 }
 
 // CleanShares leaves the shares of recorded targets whose links are gone, as after a death in StageShare of a volume
@@ -146,36 +155,15 @@ func (s *Steps) CleanShares(ctx context.Context) error {
 			continue
 		}
 		what := operation.On("CleanShares", operation.Path(target))
-		errs = append(errs, s.node.change(ctx, what, func(o *op) error { return o.unstageIfGone(use, target) }))
+		errs = append(errs, s.node.change(ctx, what, func(o *op) error { return o.unstageShare(use, target, true) }))
 	}
 	return errors.Join(errs...)
 }
 
-// unstageIfGone is unstageShare for a target whose link is not there any more.
-func (o *op) unstageIfGone(use records.Record, target winpath.Path) error {
-	return o.atShare(use, func(key string) error {
-		if there, err := o.linked(target); err != nil || there {
-			return err
-		}
-		return o.leaveShare(key, target)
-	})
-}
-
-// atShare does something under the lock of the share that a record names. The key is empty if the agent would map no
-// share of that name.
-func (o *op) atShare(use records.Record, do func(key string) error) error {
-	key := keyOf(use.Remote)
-	unlock, err := o.node.records.Lock(o.run.Context, key)
-	if err != nil {
-		return recordError(err)
-	}
-	defer unlock()
-	return do(key)
-}
-
-// leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. While
-// records cannot be read, which a retry does not mend, both stay. A later call that leaves the share removes the
-// mapping: an extra mapping is better than a pod without its share.
+// leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. The
+// key is empty if the agent would map no share of the record's name. While records cannot be read, which a retry does
+// not mend, both stay. A later call that leaves the share removes the mapping: an extra mapping is better than a pod
+// without its share.
 func (o *op) leaveShare(key string, target winpath.Path) error {
 	log := o.node.records
 	all, err := log.Uses()

@@ -29,15 +29,11 @@ func (s *Steps) Unstage(ctx context.Context, r *api.UnstageRequest) (*api.Unstag
 
 func (o *op) unstage(target winpath.Path) error {
 	if o.node.records == nil {
-		id, err := o.unmount(target)
-		if err != nil || id == nil {
-			return err
-		}
-		return o.takeUnusedOffline(*id)
+		return o.unmountAndTakeOffline(target)
 	}
 	switch use, err := o.node.records.Get(records.Use, target.String()); {
 	case err == nil:
-		return o.unstageShare(use, target)
+		return o.unstageShare(use, target, false)
 	case !errors.Is(err, records.ErrNone):
 		return recordError(err)
 	}
@@ -73,11 +69,7 @@ func (o *op) unstageVolume(target winpath.Path) error {
 				"stays online", "volume", there, "path", target)
 		}
 	}
-	id, err := o.unmount(target)
-	if err == nil && id != nil {
-		err = o.takeUnusedOffline(*id)
-	}
-	if err != nil || there == nil {
+	if err := o.unmountAndTakeOffline(target); err != nil || there == nil {
 		return err
 	}
 	return recordError(log.Remove(records.Unstaging, at))
@@ -98,19 +90,22 @@ func (o *op) mountPointAt(path winpath.Path) (*winpath.VolumeID, error) {
 	return nil, nil //nolint:nilnil // none is an answer
 }
 
-// unmount flushes and unmounts the volume at a path, if there is one, and removes what is left there: a link, or an
-// empty directory. It returns the volume that it unmounted.
-func (o *op) unmount(target winpath.Path) (*winpath.VolumeID, error) {
+// unmountAndTakeOffline flushes and unmounts the volume at a path, if there is one. It removes what is left there, a
+// link or an empty directory, and takes the volume's disk offline.
+func (o *op) unmountAndTakeOffline(target winpath.Path) error {
 	id, err := o.mountPointAt(target)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if id != nil {
 		if err := o.run.Phase(func() error { return o.unmountVolume(*id, target) }, operation.Volume(*id)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return id, o.removeEmpty(target)
+	if err := o.removeEmpty(target); err != nil || id == nil {
+		return err
+	}
+	return o.takeUnusedOffline(*id)
 }
 
 // takeUnusedOffline takes the disk of a volume offline, so that it can be detached without loss, unless a volume of the
