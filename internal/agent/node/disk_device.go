@@ -176,7 +176,19 @@ func (d *disk) grow(partition uint32, bytes int64) error {
 	return err
 }
 
-func (d *disk) property(id uint32) ([]byte, error) { return property(d, id) }
+func (d *disk) storageDevice() (win32.StorageDevice, error) {
+	return described(d, win32.StorageDeviceProperty, win32.ParseStorageDevice)
+}
+
+// described reads and parses a descriptor of the storage property query.
+func described[T any](h kernel.Handle, id uint32, parse func([]byte) (T, error)) (T, error) {
+	b, err := property(h, id)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return parse(b)
+}
 
 // property reads a variable-sized descriptor of the storage property query.
 func property(h kernel.Handle, id uint32) ([]byte, error) {

@@ -52,7 +52,7 @@ func (d *disk) ids(ctx context.Context) DiskIDs {
 // disk's number and location may be those of a disk that was removed.
 func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageDevice) {
 	log := klog.FromContext(ctx)
-	all, err := d.uniqueID()
+	all, err := described(d, win32.StorageDeviceUniqueIdProperty, win32.ParseStorageUniqueID)
 	if err != nil {
 		log.V(4).Info("A disk does not report all of its identifiers at once", "disk", d.number, "err", err)
 	}
@@ -73,28 +73,12 @@ func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageD
 	return ids, device
 }
 
-func (d *disk) uniqueID() (win32.StorageUniqueID, error) {
-	b, err := d.property(win32.StorageDeviceUniqueIdProperty)
-	if err != nil {
-		return win32.StorageUniqueID{}, err
-	}
-	return win32.ParseStorageUniqueID(b)
-}
-
-func (d *disk) storageDevice() (win32.StorageDevice, error) {
-	b, err := d.property(win32.StorageDeviceProperty)
-	if err != nil {
-		return win32.StorageDevice{}, err
-	}
-	return win32.ParseStorageDevice(b)
-}
-
 // descriptor returns a descriptor that was part of another answer, or asks for it.
-func (d *disk) descriptor(known []byte, property uint32) ([]byte, error) {
+func (d *disk) descriptor(known []byte, id uint32) ([]byte, error) {
 	if known != nil {
 		return known, nil
 	}
-	return d.property(property)
+	return property(d, id)
 }
 
 // GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have that

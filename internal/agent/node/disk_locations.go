@@ -184,9 +184,5 @@ func (o *op) adapter(path string) (win32.StorageAdapter, error) {
 		return win32.StorageAdapter{}, err
 	}
 	defer h.Close()
-	b, err := property(h, win32.StorageAdapterProperty)
-	if err != nil {
-		return win32.StorageAdapter{}, err
-	}
-	return win32.ParseStorageAdapter(b)
+	return described(h, win32.StorageAdapterProperty, win32.ParseStorageAdapter)
 }
