@@ -5,7 +5,7 @@ package node
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -25,24 +25,18 @@ type unknownDisk struct {
 	err    error
 }
 
-// eachDisk is everyDisk without the disks that do not answer, which the call's gaps name. It fails only if every disk
-// does.
+// eachDisk asks all present disks in parallel. Those that do not answer are left out, and the call's gaps name them. It
+// fails only if every disk does.
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], error) {
-	found, unknown, err := everyDisk(o, f)
-	if err == nil && len(found) == 0 && len(unknown) > 0 {
-		err = errdefs.Errorf(unknown[0].err, "no disk could be read")
-	}
-	return found, err
-}
-
-// everyDisk asks all present disks in parallel.
-func everyDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], []unknownDisk, error) {
 	paths, err := o.diskInterfaces()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	found, unknown := disksAt(o, paths, f)
-	return found, unknown, nil
+	if len(found) == 0 && len(unknown) > 0 {
+		return nil, errdefs.Errorf(unknown[0].err, "no disk could be read")
+	}
+	return found, nil
 }
 
 func (o *op) diskInterfaces() ([]string, error) {
@@ -56,26 +50,26 @@ func (o *op) diskInterfaces() ([]string, error) {
 // disksAt asks the disks of device interfaces in parallel. A disk that fails may be on its way out.
 func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (found []diskAnswer[T],
 	unknown []unknownDisk) {
-	numbers := map[string]*atomic.Int64{}
-	for _, path := range paths {
-		numbers[path] = &atomic.Int64{}
-		numbers[path].Store(-1)
-	}
+	var numbers sync.Map // by device interface, as soon as they are known
 	answers := forEach(o, paths, operation.DeviceInterface,
-		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, numbers[path], f) })
+		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, &numbers, f) })
 	for i, a := range answers {
-		if a.Err != nil {
-			o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
-			errdefs.LeftOut(o.run.Context, a.Err)
-			unknown = append(unknown, unknownDisk{numbers[paths[i]].Load(), a.Err})
+		if a.Err == nil {
+			found = append(found, a.Value)
 			continue
 		}
-		found = append(found, a.Value)
+		o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
+		errdefs.LeftOut(o.run.Context, a.Err)
+		number := int64(-1)
+		if known, ok := numbers.Load(paths[i]); ok {
+			number = int64(known.(uint32)) //nolint:forcetypeassert // there is nothing else in it
+		}
+		unknown = append(unknown, unknownDisk{number, a.Err})
 	}
 	return found, unknown
 }
 
-func oneDisk[T any](o *op, path string, is *atomic.Int64,
+func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	f func(o *op, d *disk) (T, error)) (found diskAnswer[T], err error) {
 	h, err := o.kernel.OpenDevice(path, 0)
 	if err != nil {
@@ -89,7 +83,7 @@ func oneDisk[T any](o *op, path string, is *atomic.Int64,
 	if number.DeviceType != win32.FILE_DEVICE_DISK {
 		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
 	}
-	is.Store(int64(number.DeviceNumber))
+	numbers.Store(path, number.DeviceNumber)
 	restore, err := o.run.TrackObject(operation.Disk(number.DeviceNumber))
 	if err != nil {
 		return found, err

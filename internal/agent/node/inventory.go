@@ -17,7 +17,8 @@ type DiskCondition struct{ Online, ReadOnly, Unknown bool }
 func (d *Disks) Count(ctx context.Context) (map[DiskCondition]int, error) {
 	return read(ctx, d.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
-		found, unknown, err := everyDisk(o, func(_ *op, d *disk) (diskState, error) { return d.state() })
+		paths, err := o.diskInterfaces()
+		found, unknown := disksAt(o, paths, func(_ *op, d *disk) (diskState, error) { return d.state() })
 		for _, disk := range found {
 			counts[DiskCondition{Online: disk.value.online, ReadOnly: !disk.value.writable}]++
 		}
