@@ -225,9 +225,15 @@ func (o *op) flushDisk(d *disk) {
 	}
 }
 
-// presentVolumes lists the volumes to be flushed. The change of the disk's state does not depend on them.
+// presentVolumes lists the volumes of a disk that are to be flushed, and waits for no others. The change of the disk's
+// state does not depend on them.
 func (o *op) presentVolumes(d *disk) []diskVolume {
-	volumes, err := o.volumesOf(d)
+	if layout, err := d.layout(); err == nil {
+		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {
+			return hinted
+		}
+	}
+	volumes, err := o.volumesOn(d.number)
 	if err != nil {
 		o.log().Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}

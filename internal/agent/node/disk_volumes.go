@@ -122,13 +122,13 @@ func volumePartitions(layout win32.DriveLayout) []win32.Partition {
 		}
 	}
 	slices.SortStableFunc(partitions, func(a, b win32.Partition) int {
-		if isDataPartition(a) != isDataPartition(b) {
-			if isDataPartition(a) {
-				return -1
-			}
-			return 1
+		if isDataPartition(a) == isDataPartition(b) {
+			return cmp.Compare(a.Number, b.Number)
 		}
-		return cmp.Compare(a.Number, b.Number)
+		if isDataPartition(a) {
+			return -1
+		}
+		return 1
 	})
 	return partitions
 }
@@ -139,18 +139,12 @@ type diskVolume struct {
 	extent win32.DiskExtent
 }
 
-// volumesOn lists the volumes that have an extent on a disk.
+// volumesOn lists the volumes that have an extent on a disk. A volume that reports no location, such as a CD-ROM drive
+// or one that is just going, is on no disk.
 func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
-	all, err := o.volumes()
-	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
-}
-
-// volumes lists the extents of all volumes. A volume without a reported location, such as a CD-ROM drive or one that is
-// just going, is on no disk; neither is one that does not answer.
-func (o *op) volumes() ([]diskVolume, error) {
 	ids, err := o.volumeIDs()
 	all, _ := o.volumeExtentsOf(ids)
-	return all, err
+	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {

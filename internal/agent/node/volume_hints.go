@@ -66,13 +66,3 @@ func (o *op) hintedVolumes(number uint32, partitions []win32.Partition) ([]diskV
 	}
 	return volumes, true
 }
-
-// volumesOf lists the present volumes of a disk, without waiting for others.
-func (o *op) volumesOf(d *disk) ([]diskVolume, error) {
-	if layout, err := d.layout(); err == nil {
-		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {
-			return hinted, nil
-		}
-	}
-	return o.volumesOn(d.number)
-}
