@@ -113,18 +113,10 @@ func (o *op) unmountAndTakeOffline(target winpath.Path) error {
 // detached.
 func (o *op) takeUnusedOffline(id winpath.VolumeID) error {
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
-	all, err := o.volumeExtents(id)
-	if errdefs.HasReason(err, reason.VolumeNotFound) {
-		return nil
+	disk, err := o.singleDisk(id)
+	if err == nil {
+		err = o.run.Phase(func() error { return o.takeDiskOffline(disk, id) }, operation.Disk(disk))
 	}
-	if err != nil {
-		return err
-	}
-	disks := all.disks()
-	if len(disks) != 1 {
-		return errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
-	}
-	err = o.run.Phase(func() error { return o.takeDiskOffline(disks[0], id) }, operation.Disk(disks[0]))
 	if errdefs.HasReason(err, reason.VolumeNotFound, reason.DiskNotFound, reason.SystemDisk) {
 		return nil
 	}

@@ -30,17 +30,19 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 // GetDiskNumberFromVolumeID returns the number of the disk that a volume lies on, mounted or not.
 func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string) (uint32, error) {
 	return readOf(ctx, v.node, "GetDiskNumberFromVolumeID", volumeID, parseVolumeID, operation.Volume,
-		func(o *op, id winpath.VolumeID) (uint32, error) {
-			extents, err := o.volumeExtents(id)
-			if err != nil {
-				return 0, err
-			}
-			disks := extents.disks()
-			if len(disks) != 1 {
-				return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
-			}
-			return disks[0], nil
-		})
+		(*op).singleDisk)
+}
+
+func (o *op) singleDisk(id winpath.VolumeID) (uint32, error) {
+	extents, err := o.volumeExtents(id)
+	if err != nil {
+		return 0, err
+	}
+	disks := extents.disks()
+	if len(disks) != 1 {
+		return 0, errdefs.FailedPrecondition.Errorf(reason.VolumeSpansDisks, "volume %s lies on %d disks", id, len(disks))
+	}
+	return disks[0], nil
 }
 
 // GetVolumeStats returns how full a volume's file system is.
