@@ -32,7 +32,6 @@ const (
 
 // namePattern is the grammar of Kubernetes API versions; numbers start at 1 and
 // have no leading zeros, so that every version has one spelling.
-//
 // https://kubernetes.io/docs/reference/using-api/#api-versioning
 var namePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`)

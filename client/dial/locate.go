@@ -72,7 +72,6 @@ func plainPipe(name string) string {
 // as backslashes there, folds repeated ones, and ignores the case of pipe; people
 // and configuration files use all three. It reports false if target is not such
 // a spelling or NAME is empty.
-//
 // https://learn.microsoft.com/windows/win32/ipc/pipe-names
 func pipeName(target string) (string, bool) {
 	rest, separators := trimSeparators(target)

@@ -32,7 +32,6 @@ const (
 
 // newInstance makes an instance that clients can connect to; await must still be called. CreateNamedPipeW makes the
 // same call, but cannot ask for findName.
-//
 // https://learn.microsoft.com/windows/win32/devnotes/nt-create-named-pipe-file
 func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition,
 	furtherAccess uint32) (*instance, error) {

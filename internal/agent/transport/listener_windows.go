@@ -16,7 +16,6 @@ import (
 )
 
 // The prefix of the paths of this machine's pipes, and their maximal length.
-//
 // https://learn.microsoft.com/windows/win32/ipc/pipe-names
 const (
 	pipePrefix  = `\\.\pipe\`

@@ -16,7 +16,6 @@ import (
 // process itself (SO_PEERPIDFD); before, only its number, and another process is held if the first one ended before its
 // connection was accepted. A process that has ended and been waited for gets no descriptor (EINVAL) until 6.15, and one
 // that says so since.
-//
 // https://git.kernel.org/torvalds/c/923ea4d4482b, https://github.com/bus1/dbus-broker/pull/312
 func peerOf(c *net.UnixConn) (peer Peer, process Process) {
 	raw, err := c.SyscallConn()

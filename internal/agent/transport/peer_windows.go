@@ -14,7 +14,6 @@ import (
 // peerOf returns the process that opened the other end of a pipe. The client's token could be had from the pipe itself
 // (ImpersonateNamedPipeClient), but go-winio, with which drivers are built, opens pipes at SECURITY_ANONYMOUS, which
 // forbids that.
-//
 // https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-getnamedpipeclientprocessid
 func peerOf(pipe windows.Handle) (Peer, Process) {
 	var pid uint32
@@ -28,7 +27,6 @@ func peerOf(pipe windows.Handle) (Peer, Process) {
 //
 // Process numbers are reused. The handle keeps the process's number from the moment when it is opened. The process is
 // the pipe's opener if it began before this function did, still runs, and the pipe's other end is still open.
-//
 // https://devblogs.microsoft.com/oldnewthing/20110107-00/?p=11803
 func look(pipe windows.Handle, pid uint32) (Peer, Process) {
 	begin := now()
@@ -73,7 +71,6 @@ func (p processHandle) Ended() bool {
 func (p processHandle) Close() error { return windows.CloseHandle(windows.Handle(p)) }
 
 // image returns the path of the process's program, "" if it is not available.
-//
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-queryfullprocessimagenamew
 func (p processHandle) image() string {
 	// A program in a container's volume may have no Win32 path.
@@ -90,7 +87,6 @@ func (p processHandle) image() string {
 }
 
 // token returns the user of the process's primary token, and whether the token is elevated.
-//
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-gettokeninformation
 func (p processHandle) token() (sid string, elevated bool, err error) {
 	var token windows.Token
@@ -107,7 +103,6 @@ func (p processHandle) token() (sid string, elevated bool, err error) {
 
 // now returns the precise time. Go's clock is that of the last tick, up to 16 ms ago, and a client connects sooner
 // after its creation than that.
-//
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemtimepreciseasfiletime
 func now() (t windows.Filetime) {
 	windows.GetSystemTimePreciseAsFileTime(&t)
@@ -133,7 +128,6 @@ func holder(path string) string {
 }
 
 // ServerOf returns the process that serves a pipe. It retries while all instances are busy.
-//
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getnamedpipeserverprocessid
 func ServerOf(ctx context.Context, path string) (Peer, error) {
 	h, err := openAnonymously(path)

@@ -26,7 +26,6 @@ func abandoned(path string) bool {
 
 // reclaim makes an instance of a name that exists, and gives the name this security. It fails when the agent cannot
 // trust the name's owner, who may change its security at any time.
-//
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-security-and-access-rights
 func reclaim(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
 	i, err := newInstance(name, security, findName, windows.WRITE_DAC)
@@ -72,7 +71,6 @@ func trustedOwners() (map[string]bool, error) {
 }
 
 // defaultOwner returns the owner of objects that this process makes, as a SID in text.
-//
 // https://learn.microsoft.com/windows/win32/api/winnt/ns-winnt-token_owner
 func defaultOwner() (string, error) {
 	const maxSIDBytes = 68 // SECURITY_MAX_SID_SIZE
@@ -90,7 +88,6 @@ func defaultOwner() (string, error) {
 }
 
 // ownerOf returns the owner of a pipe, as a SID in text.
-//
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
 func ownerOf(h windows.Handle) (string, error) {
 	descriptor, err := windows.GetSecurityInfo(h, windows.SE_KERNEL_OBJECT, windows.OWNER_SECURITY_INFORMATION)

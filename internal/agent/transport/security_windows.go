@@ -13,7 +13,6 @@ import (
 // anything; administrators may do what a client needs, which includes making further instances. It is protected, so
 // that nothing is inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no
 // mandatory label, so that processes of low integrity cannot write.
-//
 // https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format
 const Administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 

@@ -11,7 +11,6 @@ import (
 
 // SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable returns
 // them for the provider RSMB.
-//
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
 // https://www.dmtf.org/standards/smbios (DSP0134)
 type SMBIOS struct {

@@ -16,7 +16,6 @@ import (
 )
 
 // GUID_DEVINTERFACE_DISK and GUID_DEVINTERFACE_STORAGEPORT.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-disk
 // https://learn.microsoft.com/windows-hardware/drivers/install/guid-devinterface-storageport
 var (
@@ -27,12 +26,10 @@ var (
 )
 
 // DiskInterfaces calls CM_Get_Device_Interface_ListW for the disks that are present.
-//
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
 func (Kernel) DiskInterfaces() ([]string, error) { return deviceInterfaces(&diskInterface) }
 
 // AdapterInterfaces calls CM_Get_Device_Interface_ListW for the storage adapters that are present.
-//
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_get_device_interface_listw
 func (Kernel) AdapterInterfaces() ([]string, error) { return deviceInterfaces(&adapterInterface) }
 
@@ -45,7 +42,6 @@ func deviceInterfaces(class *windows.GUID) ([]string, error) {
 }
 
 // OpenDevice calls CreateFileW for a device that exists, shared for reading and writing.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew
 func (Kernel) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 	const function = "CreateFileW"

@@ -35,7 +35,6 @@ func newHandle(h windows.Handle, object string) *handle {
 func (h *handle) windows() windows.Handle { return windows.Handle(h.value.Load()) }
 
 // DeviceIoControl calls the function of that name, synchronously.
-//
 // https://learn.microsoft.com/windows/win32/api/ioapiset/nf-ioapiset-deviceiocontrol
 func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	var n uint32
@@ -47,7 +46,6 @@ func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 }
 
 // ReadAt calls ReadFile with the offset in an OVERLAPPED; it waits because the handle is synchronous.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-readfile
 func (h *handle) ReadAt(p []byte, offset int64) (int, error) {
 	var n uint32
@@ -62,7 +60,6 @@ func (h *handle) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // Flush calls FlushFileBuffers.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-flushfilebuffers
 func (h *handle) Flush() error {
 	return failure("FlushFileBuffers", h.object, windows.FlushFileBuffers(h.windows()))
@@ -70,7 +67,6 @@ func (h *handle) Flush() error {
 
 // FinalPath calls GetFinalPathNameByHandleW. With a buffer that is too small, this returns the needed length, NUL
 // included.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
 func (h *handle) FinalPath(volumeName uint32) (string, error) {
 	const function = "GetFinalPathNameByHandleW"
@@ -82,7 +78,6 @@ func (h *handle) FinalPath(volumeName uint32) (string, error) {
 }
 
 // Information calls GetFileInformationByHandleEx.
-//
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-getfileinformationbyhandleex
 func (h *handle) Information(class uint32, out []byte) error {
 	return failure("GetFileInformationByHandleEx", h.object,
@@ -90,7 +85,6 @@ func (h *handle) Information(class uint32, out []byte) error {
 }
 
 // SetInformation calls SetFileInformationByHandle.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-setfileinformationbyhandle
 func (h *handle) SetInformation(class uint32, in []byte) error {
 	return failure("SetFileInformationByHandle", h.object,
@@ -105,7 +99,6 @@ func (h *handle) FsInformation(class uint32, out []byte) error {
 }
 
 // AccessList calls GetSecurityInfo.
-//
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getsecurityinfo
 func (h *handle) AccessList() ([]byte, error) {
 	sd, err := windows.GetSecurityInfo(h.windows(), windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
@@ -116,7 +109,6 @@ func (h *handle) AccessList() ([]byte, error) {
 }
 
 // SetAccessList calls SetKernelObjectSecurity, which, unlike SetSecurityInfo, leaves alone what is below a directory.
-//
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-setkernelobjectsecurity
 func (h *handle) SetAccessList(descriptor []byte) error {
 	const function = "SetKernelObjectSecurity"
@@ -130,7 +122,6 @@ func (h *handle) SetAccessList(descriptor []byte) error {
 
 // Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle.
 // Windows opens that directory once more, to write into it.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntsetinformationfile
 func (h *handle) Rename(dir kernel.Handle, name string) error {
 	const function = "NtSetInformationFile"
@@ -148,7 +139,6 @@ func (h *handle) Rename(dir kernel.Handle, name string) error {
 }
 
 // Close calls CloseHandle, once.
-//
 // https://learn.microsoft.com/windows/win32/api/handleapi/nf-handleapi-closehandle
 func (h *handle) Close() error {
 	open := windows.Handle(h.value.Swap(uintptr(windows.InvalidHandle)))
@@ -167,7 +157,6 @@ const (
 // OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without
 // FILE_DIRECTORY_FILE and FILE_NON_DIRECTORY_FILE it opens either. An NTSTATUS is translated by
 // RtlNtStatusToDosErrorNoTeb.
-//
 // https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
 func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	const function = "NtCreateFile"

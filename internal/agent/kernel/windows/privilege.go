@@ -13,7 +13,6 @@ import (
 
 // EnablePrivilege calls LookupPrivilegeValueW, and AdjustTokenPrivileges on the token of this process. The latter
 // succeeds also for a privilege that the token does not have, and tells so by GetLastError, which x/sys drops.
-//
 // https://learn.microsoft.com/windows/win32/api/securitybaseapi/nf-securitybaseapi-adjusttokenprivileges
 func (Kernel) EnablePrivilege(name string) error {
 	const function = "AdjustTokenPrivileges"

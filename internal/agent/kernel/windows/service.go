@@ -18,7 +18,6 @@ import (
 const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
 
 // QueryService calls QueryServiceConfigW and QueryServiceStatusEx.
-//
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryservicestatusex
 func (Kernel) QueryService(name string) (kernel.Service, error) {
@@ -79,7 +78,6 @@ func serviceConfig(buffer []byte) *windows.QUERY_SERVICE_CONFIG {
 func closeService(h windows.Handle) { _ = windows.CloseServiceHandle(h) }
 
 // StartService calls StartServiceW.
-//
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
 func (Kernel) StartService(name string) error {
 	service, err := openService(name, windows.SERVICE_START)
@@ -91,7 +89,6 @@ func (Kernel) StartService(name string) error {
 }
 
 // StopService calls ControlService with SERVICE_CONTROL_STOP.
-//
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
 func (Kernel) StopService(name string) error {
 	service, err := openService(name, windows.SERVICE_STOP)
@@ -104,7 +101,6 @@ func (Kernel) StopService(name string) error {
 }
 
 // DependentServices calls EnumDependentServicesW with SERVICE_ACTIVE.
-//
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-enumdependentservicesw
 func (Kernel) DependentServices(name string) ([]string, error) {
 	service, err := openService(name, windows.SERVICE_ENUMERATE_DEPENDENTS)
@@ -117,7 +113,6 @@ func (Kernel) DependentServices(name string) ([]string, error) {
 }
 
 // openService opens a service, which its caller closes: one with an open handle cannot be deleted.
-//
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-openservicew
 func openService(name string, rights uint32) (windows.Handle, error) {
 	const function = "OpenServiceW"

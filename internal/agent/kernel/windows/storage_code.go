@@ -13,7 +13,6 @@ import (
 // return values are numbers of that API; small ones are those of CIM. Each that formatting may return is translated to
 // the Win32 code of the same meaning. Any other keeps its number, unless that is small and would read as another Win32
 // code.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
 func storageResult(returned uint32, err error) error {
 	if err != nil {
@@ -55,7 +54,6 @@ func storageResult(returned uint32, err error) error {
 
 // sameVolume reports whether two volume names mean one volume, which may have several: they are equal but for case, or
 // of one device.
-//
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-volume
 func sameVolume(a, b string, deviceOf func(volumeName string) string) bool {
 	if strings.EqualFold(a, b) {

@@ -14,7 +14,6 @@ import (
 )
 
 // SystemWindowsDirectory calls GetSystemWindowsDirectoryW.
-//
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemwindowsdirectoryw
 func (Kernel) SystemWindowsDirectory() (string, error) {
 	dir, err := windows.GetSystemWindowsDirectory()
@@ -32,7 +31,6 @@ func (Kernel) SystemFirmwareTable(provider, id uint32) ([]byte, error) {
 }
 
 // RegistryStrings calls RegOpenKeyExW, RegQueryValueExW and, for REG_EXPAND_SZ, ExpandEnvironmentStringsW.
-//
 // https://learn.microsoft.com/windows/win32/api/winreg/nf-winreg-regqueryvalueexw
 func (Kernel) RegistryStrings(key, value string) ([]string, error) {
 	k, err := registry.OpenKey(registry.LOCAL_MACHINE, key, registry.QUERY_VALUE)

@@ -14,7 +14,6 @@ import (
 )
 
 // VolumeNames calls FindFirstVolumeW and FindNextVolumeW.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-findfirstvolumew
 func (Kernel) VolumeNames() ([]string, error) {
 	var name [windows.MAX_PATH + 1]uint16
@@ -40,7 +39,6 @@ func (Kernel) VolumeNames() ([]string, error) {
 }
 
 // VolumePathNames calls GetVolumePathNamesForVolumeNameW with a buffer of the length that it asks for.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumepathnamesforvolumenamew
 func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 	const function = "GetVolumePathNamesForVolumeNameW"
@@ -56,7 +54,6 @@ func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 }
 
 // VolumeNameForMountPoint calls GetVolumeNameForVolumeMountPointW.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumenameforvolumemountpointw
 func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
 	const function = "GetVolumeNameForVolumeMountPointW"
@@ -72,7 +69,6 @@ func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
 }
 
 // SetVolumeMountPoint calls SetVolumeMountPointW.
-//
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-setvolumemountpointw
 func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
 	const function = "SetVolumeMountPointW"
@@ -88,7 +84,6 @@ func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
 }
 
 // DeleteVolumeMountPoint calls DeleteVolumeMountPointW.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-deletevolumemountpointw
 func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
 	const function = "DeleteVolumeMountPointW"
@@ -101,7 +96,6 @@ func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
 
 // plainPath removes the prefix from \\?\X:\…\ if Win32 reads the same path without it: the pages of the mount point
 // functions document only the plain form. A path that does not fit in MAX_PATH with its NUL keeps the prefix.
-//
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-file
 func plainPath(path string) string {
 	plain, ok := strings.CutPrefix(path, win32Prefix)
@@ -116,7 +110,6 @@ func plainPath(path string) string {
 }
 
 // VolumeInformation calls GetVolumeInformationW.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
 func (Kernel) VolumeInformation(root string) (fileSystem string, err error) {
 	const function = "GetVolumeInformationW"
@@ -130,7 +123,6 @@ func (Kernel) VolumeInformation(root string) (fileSystem string, err error) {
 }
 
 // DiskFreeSpace calls GetDiskFreeSpaceExW.
-//
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getdiskfreespaceexw
 func (Kernel) DiskFreeSpace(root string) (total, free uint64, err error) {
 	const function = "GetDiskFreeSpaceExW"

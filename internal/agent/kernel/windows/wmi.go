@@ -28,7 +28,6 @@ const (
 
 // FormatVolume calls MSFT_Volume.Format, quick and forced, and returns when the volume is formatted. The other
 // parameters are left out and have their defaults: a cluster size that depends on the volume's size, no compression.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-volume
 // https://learn.microsoft.com/windows-hardware/drivers/storage/format-msft-volume
 func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
@@ -49,7 +48,6 @@ func (k Kernel) FormatVolume(volumeName, fileSystem string) error {
 }
 
 // volumeDevice returns the device, \Device\HarddiskVolumeN, of a volume name \\?\Volume{GUID}\, or "".
-//
 // https://learn.microsoft.com/windows/win32/fileio/displaying-volume-paths
 func volumeDevice(volumeName string) string {
 	name, err := windows.UTF16PtrFromString(strings.TrimSuffix(strings.TrimPrefix(volumeName, win32Prefix), `\`))
@@ -64,7 +62,6 @@ func volumeDevice(volumeName string) string {
 }
 
 // UpdateStorageCache calls MSFT_StorageSetting.UpdateHostStorageCache.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-storagesetting-updatehoststoragecache
 func (k Kernel) UpdateStorageCache() error {
 	const method = "UpdateHostStorageCache"
@@ -73,14 +70,12 @@ func (k Kernel) UpdateStorageCache() error {
 }
 
 // ResizePartition calls MSFT_Partition.Resize. A size is a uint64, which travels as decimal digits.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition-resize
 func (k Kernel) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error {
 	return k.callPartition("Resize", diskNumber, offset, wmi.Parameters{"Size": strconv.FormatInt(sizeBytes, 10)})
 }
 
 // OnlinePartition calls MSFT_Partition.Online.
-//
 // https://learn.microsoft.com/windows-hardware/drivers/storage/msft-partition-online
 func (k Kernel) OnlinePartition(diskNumber uint32, offset int64) error {
 	return k.callPartition("Online", diskNumber, offset, nil)
@@ -116,7 +111,6 @@ const (
 )
 
 // SMBGlobalMappings reads the instances of MSFT_SmbGlobalMapping.
-//
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/msft-smbglobalmapping
 func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	var mappings []kernel.SMBGlobalMapping
@@ -134,7 +128,6 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 
 // CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. WMI takes the credential as a string; copies of it stay in
 // memory until that memory is reused.
-//
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/create-msft-smbglobalmapping
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	credential := kernel.Secret(win32.SMBCredential(userName, password))
@@ -146,7 +139,6 @@ func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password ker
 }
 
 // RemoveSMBGlobalMapping calls MSFT_SmbGlobalMapping.Remove.
-//
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/remove-msft-smbglobalmapping
 func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
 	found := false

@@ -14,7 +14,5 @@ package winapi
 //	  [in]  ULONG                Length,
 //	  [in]  FS_INFORMATION_CLASS FsInformationClass
 //	);
-//
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntqueryvolumeinformationfile
-//
 //sys	NtQueryVolumeInformationFile(file windows.Handle, status *windows.IO_STATUS_BLOCK, buffer *byte, size uint32, class uint32) (ntstatus error) = ntdll.NtQueryVolumeInformationFile

@@ -135,7 +135,6 @@ func handleMessages() {
 // that hangs would stop all others. Programs that made an apartment for each query leaked memory in this way; these
 // threads stay as long as they are used, and so do their connections. An apartment that the thread has already, or
 // security that is already set up, is not an error.
-//
 // https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
 // https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23
 func initialize() error {
