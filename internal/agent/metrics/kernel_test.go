@@ -123,7 +123,7 @@ func TestKernelHistogramsAreOptional(t *testing.T) {
 		if err := m.Kernel.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
-		n, err := testutil.GatherAndCount(m.Gatherer(), "csi_proxy_kernel_call_duration_seconds")
+		n, err := testutil.GatherAndCount(m.registry, "csi_proxy_kernel_call_duration_seconds")
 		if n != want || err != nil {
 			t.Errorf("%t: %d functions have a histogram, want %d (%v)", on, n, want, err)
 		}

@@ -70,9 +70,6 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 
 func (c collector) Collect(to chan<- prometheus.Metric) { c(to) }
 
-// Gatherer returns the gatherer of the metrics. Gathering takes two seconds at most, whatever Windows does.
-func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
-
 // buildInfo returns a gauge that is 1 and has the build's version as labels.
 func buildInfo() prometheus.Collector {
 	version, revision := buildversion.String(), "unknown"
