@@ -2,8 +2,7 @@
 
 // Package winservice runs a program as a Windows service and installs it as one.
 //
-// All decisions are portable and tested everywhere: when each state is reported, what an installation changes. The
-// calls of Windows are in small files of their own, whose names end in _windows.go.
+// When each state is reported and what an installation changes is decided in portable files, tested everywhere.
 package winservice
 
 import (
@@ -20,9 +19,6 @@ var (
 	ErrNotService = errors.New("this process was not started by the Windows Service Control Manager")
 )
 
-// poll is the interval at which a changing state of a service is queried.
-const poll = 200 * time.Millisecond
-
 // Installed is a service as Windows knows it.
 type Installed struct {
 	Definition
@@ -35,20 +31,15 @@ type Installed struct {
 // A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors;
 // none of them waits.
 type Manager interface {
-	// Query fails with ErrNotInstalled without such a service. It leaves out the description and PreShutdown.
-	Query(name string) (Installed, error)
-	// Agents returns the services that run a CSI Proxy, whatever their names.
-	Agents() ([]Agent, error)
+	Query(name string) (Installed, error) // or ErrNotInstalled; without the description and PreShutdown
+	Agents() ([]Agent, error)             // the services that run a CSI Proxy, whatever their names
 	Create(Definition) error
 	Update(Definition) error
 	Start(name string) error
 	Stop(name string) error
-	// Delete removes the service once no process holds it open any more.
-	Delete(name string) error
-	// RegisterEvents makes an event source of that name. An existing one is success.
-	RegisterEvents(name string) error
-	// RemoveEvents removes it. A missing one is success.
-	RemoveEvents(name string) error
+	Delete(name string) error         // it goes once no process holds it open any more
+	RegisterEvents(name string) error // makes an event source of that name, if there is none
+	RemoveEvents(name string) error   // removes it, if it is there
 	Close() error
 }
 
@@ -78,16 +69,13 @@ func Install(m Manager, d Definition) (changes Changes, err error) {
 
 // Start starts a service, unless it is running, and waits until it runs. It waits first for one that is stopping.
 func Start(ctx context.Context, m Manager, name string) error {
-	s, err := await(ctx, m, name, func(s Installed) bool { return s.State != StopPending })
-	if err != nil {
-		return err
+	s, err := await(ctx, m, name, func(is State) bool { return is != StopPending })
+	if err == nil && s.State == Stopped {
+		err = m.Start(name)
 	}
-	if s.State == Stopped {
-		if err := m.Start(name); err != nil {
-			return err
-		}
+	if err == nil {
+		s, err = await(ctx, m, name, func(is State) bool { return is == Running || is == Stopped })
 	}
-	s, err = await(ctx, m, name, func(s Installed) bool { return s.State == Running || s.State == Stopped })
 	if err == nil && s.State == Stopped {
 		return fmt.Errorf("%s stopped again, with %s; the Event Log (source %s) and its log file say why", name, s.Exit(),
 			name)
@@ -107,16 +95,13 @@ func (s Installed) Exit() string {
 // Stop stops a service, unless it is stopped, and waits until it has stopped.
 func Stop(ctx context.Context, m Manager, name string) error {
 	// A service that is starting accepts no request to stop.
-	s, err := await(ctx, m, name, func(s Installed) bool { return s.State != StartPending })
-	if err != nil {
-		return err
+	s, err := await(ctx, m, name, func(is State) bool { return is != StartPending })
+	if err == nil && s.State != Stopped && s.State != StopPending {
+		err = m.Stop(name)
 	}
-	if s.State != Stopped && s.State != StopPending {
-		if err := m.Stop(name); err != nil {
-			return err
-		}
+	if err == nil {
+		_, err = await(ctx, m, name, func(is State) bool { return is == Stopped })
 	}
-	_, err = await(ctx, m, name, func(s Installed) bool { return s.State == Stopped })
 	return err
 }
 
@@ -127,38 +112,30 @@ func Uninstall(ctx context.Context, m Manager, name string) (found bool, err err
 	if errors.Is(err, ErrNotInstalled) {
 		return false, m.RemoveEvents(name)
 	}
-	if err != nil {
+	if err == nil {
+		err = m.Delete(name)
+	}
+	if err != nil && !errors.Is(err, ErrNotInstalled) {
 		return true, err
 	}
-	if err := m.Delete(name); err != nil && !errors.Is(err, ErrNotInstalled) {
-		return true, err
-	}
-	return true, errors.Join(gone(ctx, m, name), m.RemoveEvents(name))
-}
-
-// goneIn is how long a deleted service may still be there.
-const goneIn = 30 * time.Second
-
-// gone waits until a deleted service is not there any more: until then no other one of its name can be made.
-// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
-func gone(ctx context.Context, m Manager, name string) error {
-	limited, cancel := context.WithTimeout(ctx, goneIn)
+	// Until it is gone, no other one of its name can be made.
+	// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, err := await(limited, m, name, func(Installed) bool { return false })
-	if errors.Is(err, ErrNotInstalled) {
-		return nil
+	if _, err = await(limited, m, name, func(State) bool { return false }); errors.Is(err, ErrNotInstalled) {
+		return true, m.RemoveEvents(name)
 	}
-	return fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, Task Manager and "+
-		"monitoring agents, or restart Windows: %w", name, err)
+	return true, errors.Join(fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, Task "+
+		"Manager and monitoring agents, or restart Windows: %w", name, err), m.RemoveEvents(name))
 }
 
 // await waits until a service is in a state.
-func await(ctx context.Context, m Manager, name string, done func(Installed) bool) (Installed, error) {
-	next := time.NewTicker(poll)
+func await(ctx context.Context, m Manager, name string, done func(State) bool) (Installed, error) {
+	next := time.NewTicker(200 * time.Millisecond)
 	defer next.Stop()
 	for {
 		s, err := m.Query(name)
-		if err != nil || done(s) {
+		if err != nil || done(s.State) {
 			return s, err
 		}
 		select {

@@ -37,12 +37,8 @@ const (
 	exitServe = 2 // the service could not go on
 )
 
-const (
-	// tick is the interval at which a starting or stopping service reports that it is alive.
-	tick = 2 * time.Second
-	// hint is how long the Service Control Manager is asked to wait for the next report.
-	hint = 15 * time.Second
-)
+// A starting or stopping service reports every tick that it is alive, and asks to wait hint for the next report.
+const tick, hint = 2 * time.Second, 15 * time.Second
 
 // A Task is the service's work. It calls ready once, when it serves, with details for the administrator, and goes on
 // until stop is over. An error after that says which work was cut off.
@@ -136,19 +132,17 @@ const (
 	EventFailed      = 11 // the service could not go on
 )
 
-// Events is the Event Log, where an administrator looks when a service does not run. A record that fails is lost: a
-// service runs without the log too.
+// Events is the Event Log. A record that fails is lost: a service runs without the log too.
 type Events interface {
 	Info(id uint32, text string) error
 	Warning(id uint32, text string) error
 	Error(id uint32, text string) error
 }
 
-// longestEvent is the maximal length of a record's text, in bytes; Windows' own limit is 31,839 characters.
-const longestEvent = 30000
-
-// eventText returns a text fit for a record: without NULs, which would end it, and not too long.
+// eventText returns a text fit for a record: without NULs, which would end it, and below Windows' limit of 31,839
+// characters.
 func eventText(text string) string {
+	const longestEvent = 30000 // bytes
 	text = strings.ReplaceAll(text, "\x00", "")
 	if len(text) > longestEvent {
 		text = text[:longestEvent] + "…"
