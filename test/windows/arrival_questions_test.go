@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -25,106 +24,65 @@ func arrivalQuestions() []Question {
 // https://learn.microsoft.com/windows/win32/fileio/ioctl-disk-are-volumes-ready
 const volumesReady = 0x0007421C
 
-func askVolumesReady(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
-	if answers["raw disk"], err = awaitReady(s, d); err != nil {
-		return answers, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return answers, err
-	}
-	ask := func(when string) error {
-		if answers[when], err = awaitReady(s, d); err != nil {
-			return err
-		}
-		start, brief := time.Now(), s
+func askVolumesReady(q *inquiry) {
+	answers, disk := note(q, map[string]string{}), q.attach().Number()
+	answers["raw disk"] = q.awaitReady(disk)
+	p := q.partition(disk, noLetter)
+	ask := func(when string) {
+		answers[when] = q.awaitReady(disk)
+		start, brief := time.Now(), q.Subject
 		brief.Timeout = 0
-		if _, err := volumeAt(brief, d, p.StartingOffset); err == nil {
+		if _, err := brief.findVolume(disk, p.StartingOffset); err == nil {
 			answers[when+", the volume"] = "there"
-			return nil
+			return
 		}
-		_, err := volumeAt(s, d, p.StartingOffset)
+		q.volumeAt(disk, p.StartingOffset)
 		answers[when+", the volume"] = fmt.Sprintf("came after another %v", time.Since(start).Round(time.Millisecond))
-		return err
 	}
-	if err := ask("new partition"); err != nil {
-		return answers, err
-	}
-	h, err := openDisk(s, d)
-	if err != nil {
-		return answers, err
-	}
+	ask("new partition")
+	h := q.openDisk(disk)
 	defer h.Close()
-	if err := setAttributes(h, win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-		return answers, err
-	}
-	if answers["offline"], err = awaitReady(s, d); err != nil {
-		return answers, err
-	}
-	if err := setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-		return answers, err
-	}
-	return answers, ask("online again")
+	q.check(setAttributes(h, win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE))
+	answers["offline"] = q.awaitReady(disk)
+	q.check(setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE))
+	ask("online again")
 }
 
 // awaitReady asks a disk whether its volumes are ready. The call blocks its synchronous handle, so it has one of its
 // own, which stays open if the call does not return.
-func awaitReady(s Subject, d Disk) (string, error) {
-	h, err := openDisk(s, d)
-	if err != nil {
-		return "", err
-	}
+func (q *inquiry) awaitReady(disk uint32) string {
+	q.Helper()
+	h := q.openDisk(disk)
 	result := make(chan string, 1)
 	go func() {
 		defer h.Close()
 		result <- timed(func() error { return send(h, volumesReady, nil) })
 	}()
-	limit := min(s.Timeout, 20*time.Second)
+	limit := min(q.Timeout, 20*time.Second)
 	select {
 	case text := <-result:
-		return text, nil
+		return text
 	case <-time.After(limit):
-		return fmt.Sprintf("no answer in %v", limit), nil
+		return fmt.Sprintf("no answer in %v", limit)
 	}
 }
 
-func askOfflineVolume(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return nil, err
-	}
-	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return nil, err
-	}
+func askOfflineVolume(q *inquiry) {
+	answers := note(q, map[string]string{})
+	volume, _ := q.rawVolume(q.attach().Number())
+	h := q.openVolume(volume)
 	defer h.Close()
-	s.Disks.AddVolume(volume) // offline, it may not tell where it lies
-	answers := map[string]string{
-		"FSCTL_DISMOUNT_VOLUME": verdict(send(h, win32.FSCTL_DISMOUNT_VOLUME, nil)),
-		"IOCTL_VOLUME_OFFLINE":  verdict(send(h, win32.IOCTL_VOLUME_OFFLINE, nil)),
-	}
-	queryVolume(s, volume, "then", answers)
+	q.Disks.AddVolume(volume) // offline, it may not tell where it lies
+	answers["FSCTL_DISMOUNT_VOLUME"] = verdict(send(h, win32.FSCTL_DISMOUNT_VOLUME, nil))
+	answers["IOCTL_VOLUME_OFFLINE"] = verdict(send(h, win32.IOCTL_VOLUME_OFFLINE, nil))
+	q.queryVolume(volume, "then", answers)
 	answers["IOCTL_VOLUME_ONLINE"] = verdict(send(h, win32.IOCTL_VOLUME_ONLINE, nil))
-	queryVolume(s, volume, "online again", answers)
-	return answers, nil
+	q.queryVolume(volume, "online again", answers)
 }
 
 // queryVolume notes which queries a volume answers, of a handle without access and of one for reading and writing.
 // IOCTL_VOLUME_IS_OFFLINE succeeds for yes.
-func queryVolume(s Subject, volume, when string, answers map[string]string) {
+func (s Subject) queryVolume(volume, when string, answers map[string]string) {
 	for how, access := range map[string]uint32{"without access": 0, "to read and write": readWrite} {
 		name := when + ", opened " + how
 		h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), access)
@@ -144,54 +102,45 @@ func queryVolume(s Subject, volume, when string, answers map[string]string) {
 }
 
 // arrival describes the volume of a new partition.
-func arrival(t testing.TB, s Subject) (map[string]string, error) {
-	t.Helper()
+func (q *inquiry) arrival() map[string]string {
+	q.Helper()
+	s := q.Subject
 	s.Timeout = min(s.Timeout, 20*time.Second) // a volume that refuses is not worth all the time of the question
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
+	disk := q.attach().Number()
 	before, err := s.Kernel.VolumeNames()
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
+	p := q.partition(disk, noLetter)
 	answer := map[string]string{"volume": "came, and tells its extents"}
-	volume, err := volumeAt(s, d, p.StartingOffset)
+	volume, err := s.findVolume(disk, p.StartingOffset)
 	if errors.Is(err, errNoVolume) {
 		var appeared []string
-		if appeared, err = s.Kernel.VolumeNames(); err != nil {
-			return nil, err
-		}
+		appeared, err = s.Kernel.VolumeNames()
 		appeared = slices.DeleteFunc(appeared, func(name string) bool { return slices.Contains(before, name) })
-		if len(appeared) != 1 {
+		if err == nil && len(appeared) != 1 {
 			answer["volume"] = fmt.Sprintf("none is known to lie there, and %d came", len(appeared))
-			return answer, nil
+			return answer
 		}
-		volume, answer["volume"] = appeared[0], "came, and does not tell its extents"
-		s.Disks.AddVolume(volume)
+		if err == nil {
+			volume, answer["volume"] = appeared[0], "came, and does not tell its extents"
+			s.Disks.AddVolume(volume)
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
 	ask := func(when string) {
 		fileSystem, err := s.Kernel.VolumeInformation(volume)
 		answer[when+", GetVolumeInformationW"] = fmt.Sprintf("%q %s", fileSystem, verdict(err))
-		queryVolume(s, volume, when, answer)
+		s.queryVolume(volume, when, answer)
 	}
 	ask("arrived")
 	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
 	if err != nil {
 		answer["IOCTL_VOLUME_ONLINE"] = "not tried: opened, " + verdict(err)
-		return answer, nil
+		return answer
 	}
 	answer["IOCTL_VOLUME_ONLINE"] = verdict(send(h, win32.IOCTL_VOLUME_ONLINE, nil))
 	_ = h.Close()
 	ask("then")
 	attempts, _ := s.format(volume)
 	answer["format"] = strings.Join(attempts, ", ")
-	return answer, nil
+	return answer
 }

@@ -3,35 +3,12 @@
 package windows
 
 import (
-	"fmt"
+	"errors"
 	"regexp"
 	"runtime"
 	"testing"
 	"testing/synctest"
-	"time"
 )
-
-// within asks a question. One that hangs or panics fails, and takes no other answer with it.
-func (q Question) within(t testing.TB, limit time.Duration, subject func() Subject) Answer {
-	t.Helper()
-	answers := make(chan Answer, 1)
-	go func() {
-		answer := Answer{Status: "failed", Reason: "it ended the test"}
-		defer func() {
-			if broken := recover(); broken != nil {
-				answer.Reason = fmt.Sprintf("panic: %v", broken)
-			}
-			answers <- answer
-		}()
-		answer = q.Ask(t, subject())
-	}()
-	select {
-	case answer := <-answers:
-		return answer
-	case <-time.After(limit):
-		return Answer{Status: "failed", Reason: fmt.Sprintf("it did not end in %v", limit)}
-	}
-}
 
 // passing matches what differs from one time to the next: durations, and names of tests' things.
 var passing = regexp.MustCompile(`[0-9.]+(ns|µs|ms|s)\b|csiproxy-[0-9a-f]{10}|\b[A-Z2-7]{26}\b|` +
@@ -47,15 +24,15 @@ func TestQuestionsAreAskedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
-		for want, ask := range map[string]func() (any, error){
-			"failed: <nil> panic: broken":          func() (any, error) { panic("broken") },
-			"failed: <nil> it did not end in 1m0s": func() (any, error) { <-hang; return nil, nil },
-			"failed: <nil> it ended the test":      func() (any, error) { runtime.Goexit(); return nil, nil },
-			"not asked: <nil> no machine":          func() (any, error) { return nil, Unavailable("no machine") },
-			"answered: 42":                         func() (any, error) { return 42, nil },
+		for want, ask := range map[string]func(q *inquiry){
+			"failed: half panic: broken":            func(q *inquiry) { q.noted = "half"; panic("broken") },
+			"failed: <nil> it did not end in 4m0s":  func(*inquiry) { <-hang },
+			"failed: <nil> it ended the test":       func(*inquiry) { runtime.Goexit() },
+			"failed: half ERROR_NOT_READY":          func(q *inquiry) { q.noted = "half"; q.check(errors.New("ERROR_NOT_READY")) },
+			"not asked: <nil> two nodes are needed": unasked(98, "?", "two nodes are needed").ask,
+			"answered: 42":                          func(q *inquiry) { q.noted = 42 },
 		} {
-			q := Question{ask: func(testing.TB, Subject) (any, error) { return ask() }}
-			same(t, q.within(t, time.Minute, func() Subject { return Subject{} }).String(), want)
+			same(t, Question{ask: ask}.Ask(t, Subject{}).String(), want)
 		}
 	})
 }

@@ -2,8 +2,6 @@
 
 package windows
 
-import "testing"
-
 func automountQuestions() []Question {
 	return []Question{
 		{30, "With automount off, does the volume of a new partition come online, and do IOCTL_VOLUME_IS_OFFLINE and " +
@@ -11,17 +9,10 @@ func automountQuestions() []Question {
 	}
 }
 
-func askAutomount(t testing.TB, s Subject) (any, error) {
-	answers := map[string]map[string]string{}
+func askAutomount(q *inquiry) {
+	answers := note(q, map[string]map[string]string{})
 	for _, setting := range []string{"off", "on"} {
-		if err := setAutomount(t, setting); err != nil {
-			return answers, err
-		}
-		answer, err := arrival(t, s)
-		answers[setting] = answer
-		if err != nil {
-			return answers, err
-		}
+		q.check(setAutomount(q, setting))
+		answers[setting] = q.arrival()
 	}
-	return answers, nil
 }

@@ -4,10 +4,7 @@ package windows
 
 import (
 	"errors"
-	"fmt"
-	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -24,86 +21,44 @@ type clone struct {
 	OwnIdentity   bool // not its parent's, in the end
 }
 
-func askClones(t testing.TB, s Subject) (any, error) {
+func askClones(q *inquiry) {
 	const offline, readOnly = win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_READ_ONLY
-	answers := map[string]clone{}
+	answers := note(q, map[string]clone{})
 	for order, masks := range map[string][]uint64{
 		"online, then writable": {offline, readOnly}, "writable, then online": {readOnly, offline},
 		"both in one call": {offline | readOnly},
 	} {
-		answer, err := bringUpClone(t, s, masks)
-		if err != nil {
-			return answers, fmt.Errorf("%s: %w", order, err)
-		}
-		answers[order] = answer
+		answers[order] = clone{}
+		answers[order] = q.bringUpClone(masks)
 	}
-	return answers, nil
 }
 
 // bringUpClone makes a disk and its clone, and clears the clone's attributes, one mask after the other.
-func bringUpClone(t testing.TB, s Subject, masks []uint64) (answer clone, err error) {
-	t.Helper()
-	parent, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return answer, err
-	}
-	if _, err := partitioned(s, parent); err != nil {
-		return answer, err
-	}
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return answer, err
-	}
-	h, err := openDisk(s, d)
-	if err != nil {
-		return answer, err
-	}
+func (q *inquiry) bringUpClone(masks []uint64) (answer clone) {
+	q.Helper()
+	parent := q.attach()
+	q.partition(parent.Number(), noLetter)
+	d := q.attach()
+	h := q.openDisk(d.Number())
 	// A disk that comes up read-only could not be written to.
 	_ = setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY)
 	_ = h.Close()
-	original, err := openDisk(s, parent)
-	if err != nil {
-		return answer, err
-	}
+	original := q.openDisk(parent.Number())
 	defer original.Close()
-	if err := copyTables(original, d); err != nil {
-		return answer, err
+	content := make([]byte, mib)
+	for _, table := range []int64{0, gib - mib} { // a GPT and its backup
+		_, err := original.ReadAt(content, table)
+		q.check(err)
+		q.check(d.Write(table, content))
 	}
-	if err := errors.Join(d.Detach(), d.Attach()); err != nil {
-		return answer, err
-	}
-	if h, err = openDisk(s, d); err != nil {
-		return answer, err
-	}
+	q.check(errors.Join(d.Detach(), d.Attach()))
+	h = q.openDisk(d.Number())
 	defer h.Close()
-	if answer.Arrived, err = attributesOf(h); err != nil {
-		return answer, err
-	}
+	answer.Arrived = q.attributes(h)
 	for _, mask := range masks {
 		answer.Calls = append(answer.Calls, verdict(setAttributes(h, 0, mask)))
 	}
-	if answer.Then, err = attributesOf(h); err != nil {
-		return answer, err
-	}
-	theirs, err := layoutOf(original)
-	if err != nil {
-		return answer, err
-	}
-	own, err := layoutOf(h)
-	answer.OwnIdentity = own.DiskID != theirs.DiskID
-	return answer, err
-}
-
-// copyTables copies the first MiB of a disk of 1 GiB, and the last: both partition tables are there.
-func copyTables(from kernel.Handle, to Disk) error {
-	content := make([]byte, mib)
-	for _, offset := range []int64{0, gib - mib} {
-		if _, err := from.ReadAt(content, offset); err != nil {
-			return err
-		}
-		if err := to.Write(offset, content); err != nil {
-			return err
-		}
-	}
-	return nil
+	answer.Then = q.attributes(h)
+	answer.OwnIdentity = q.layout(h).DiskID != q.layout(original).DiskID
+	return answer
 }

@@ -3,9 +3,10 @@
 package windows
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"testing"
+	"strings"
 	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -16,20 +17,44 @@ import (
 
 // The control codes that questions use, one call each: the results are examined here and nothing is corrected.
 
-const readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
+const (
+	readWrite = win32.GENERIC_READ | win32.GENERIC_WRITE
+	shareAll  = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
+	noLetter  = win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER
+)
 
-func openDisk(s Subject, d Disk) (kernel.Handle, error) {
-	return s.Kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, d.Number()), readWrite)
+// openDisk opens a disk by its number.
+func (s Subject) openDisk(number uint32) (kernel.Handle, error) {
+	return s.Kernel.OpenDevice(fmt.Sprintf(`\\.\PhysicalDrive%d`, number), readWrite)
 }
 
-// newDisk attaches a disk and opens it.
-func newDisk(t testing.TB, s Subject) (kernel.Handle, error) {
-	t.Helper()
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	return openDisk(s, d)
+func (q *inquiry) openDisk(number uint32) kernel.Handle {
+	q.Helper()
+	h, err := q.Subject.openDisk(number)
+	q.check(err)
+	return h
+}
+
+func (q *inquiry) openVolume(volume string) kernel.Handle {
+	q.Helper()
+	h, err := q.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+	q.check(err)
+	return h
+}
+
+// attach attaches a blank disk of 1 GiB.
+func (q *inquiry) attach() Disk {
+	q.Helper()
+	d, err := q.Attach(q, gib, 0)
+	q.check(err)
+	return d
+}
+
+func (q *inquiry) grow(d Disk, bytes int64) (how string) {
+	q.Helper()
+	how, err := d.Grow(bytes)
+	q.check(err)
+	return how
 }
 
 func query[T any](h kernel.Handle, code uint32, size int, parse func([]byte) (T, error)) (out T, err error) {
@@ -45,9 +70,29 @@ func layoutOf(h kernel.Handle) (win32.DriveLayout, error) {
 	return query(h, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, win32.SizeofDriveLayout(128), win32.ParseDriveLayout)
 }
 
+func (q *inquiry) layout(h kernel.Handle) win32.DriveLayout {
+	q.Helper()
+	layout, err := layoutOf(h)
+	q.check(err)
+	return layout
+}
+
 func send(h kernel.Handle, code uint32, in []byte) error {
 	_, err := h.DeviceIoControl(code, in, nil)
 	return err
+}
+
+// updateDriveSize has Windows look at a disk's size again.
+func updateDriveSize(h kernel.Handle) error {
+	_, err := h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24))
+	return err
+}
+
+// more is how many bytes growPartition adds to a partition.
+const more = 512 * mib
+
+func growPartition(h kernel.Handle, p win32.Partition) error {
+	return send(h, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes())
 }
 
 // setAttributes sets the attributes of a mask, with either version of the call.
@@ -87,8 +132,8 @@ func (s Subject) pollUntil(holds func() (bool, error)) (bool, error) {
 // none: format.com without a volume takes the current directory's.
 var errNoVolume = errors.New("the partition has no volume")
 
-// volumeAt returns the name of the volume that begins on a disk at an offset.
-func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
+// findVolume returns the name of the volume that begins on a disk at an offset.
+func (s Subject) findVolume(disk uint32, offset int64) (volume string, err error) {
 	found, err := s.pollUntil(func() (bool, error) {
 		names, err := s.Kernel.VolumeNames()
 		for _, name := range names {
@@ -99,79 +144,72 @@ func volumeAt(s Subject, d Disk, offset int64) (volume string, err error) {
 			extents, err := query(h, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, 8+8*24,
 				win32.ParseVolumeDiskExtents)
 			_ = h.Close()
-			if err == nil && len(extents) == 1 && extents[0].DiskNumber == d.Number() && extents[0].StartingOffset == offset {
+			if err == nil && len(extents) == 1 && extents[0].DiskNumber == disk && extents[0].StartingOffset == offset {
 				volume = name
 			}
 		}
 		return volume != "", err
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("%w %d bytes from the start of disk %d after %v", errNoVolume, offset, d.Number(), s.Timeout)
+		err = fmt.Errorf("%w %d bytes from the start of disk %d after %v", errNoVolume, offset, disk, s.Timeout)
 	}
 	return volume, err
 }
 
-// partitioned puts a GPT with one data partition on a disk, as the agent does.
-func partitioned(s Subject, d Disk) (win32.Partition, error) {
-	return partitionedWith(s, d, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+func (q *inquiry) volumeAt(disk uint32, offset int64) string {
+	q.Helper()
+	volume, err := q.findVolume(disk, offset)
+	q.check(err)
+	return volume
 }
 
-// partitionedWith gives the partition these attributes from the start: the volume arrives with them.
-func partitionedWith(s Subject, d Disk, attributes uint64) (win32.Partition, error) {
-	h, err := openDisk(s, d)
-	if err != nil {
-		return win32.Partition{}, err
-	}
+// partition puts a GPT with one data partition on a disk, as the agent does. The volume arrives with the attributes.
+func (q *inquiry) partition(disk uint32, attributes uint64) win32.Partition {
+	q.Helper()
+	h := q.openDisk(disk)
 	defer h.Close()
 	// whether it comes up with them is R4
 	_ = setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY)
-	if err := createGPT(h); err != nil {
-		return win32.Partition{}, err
-	}
+	q.check(createGPT(h))
 	// A reserved partition may come. How long that takes is R6; a disk without one is as good.
-	brief := s
-	brief.Timeout = min(s.Timeout, 2*time.Second)
-	if _, err := brief.pollUntil(func() (bool, error) {
-		l,
-			err := layoutOf(h)
-		return len(l.Partitions) > 0, err
-	}); err != nil {
-		return win32.Partition{}, err
-	}
-	layout, err := layoutOf(h)
-	if err != nil {
-		return win32.Partition{}, err
-	}
-	planned, _, err := win32.PlanDataPartition(layout, 16<<20, guid.NewV4)
-	if err != nil {
-		return win32.Partition{}, err
-	}
+	brief := q.Subject
+	brief.Timeout = min(q.Timeout, 2*time.Second)
+	_, err := brief.pollUntil(func() (bool, error) {
+		layout, err := layoutOf(h)
+		return len(layout.Partitions) > 0, err
+	})
+	q.check(err)
+	planned, _, err := win32.PlanDataPartition(q.layout(h), 16<<20, guid.NewV4)
+	q.check(err)
 	planned.Partitions[len(planned.Partitions)-1].Attributes = attributes
-	if err := send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes()); err != nil {
-		return win32.Partition{}, err
+	q.check(send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes()))
+	q.check(send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
+	made := q.layout(h).Partitions
+	if len(made) == 0 {
+		q.Fatal("the layout was set, and has no partitions")
 	}
-	if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-		return win32.Partition{}, err
-	}
-	layout, err = layoutOf(h)
-	if err != nil || len(layout.Partitions) == 0 {
-		return win32.Partition{}, fmt.Errorf("%d partitions: %w", len(layout.Partitions), err)
-	}
-	return layout.Partitions[len(layout.Partitions)-1], nil
+	return made[len(made)-1]
 }
 
-// formatted makes a volume with an NTFS file system on a disk.
-func formatted(s Subject, d Disk) (volume string, p win32.Partition, err error) {
-	p, err = partitioned(s, d)
-	if err != nil {
-		return "", p, err
-	}
-	volume, err = volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return "", p, err
-	}
-	_, err = s.format(volume)
-	return volume, p, err
+// rawVolume makes a volume without a file system on a disk.
+func (q *inquiry) rawVolume(disk uint32) (volume string, p win32.Partition) {
+	q.Helper()
+	p = q.partition(disk, noLetter)
+	return q.volumeAt(disk, p.StartingOffset), p
+}
+
+// ntfsVolume makes a volume with an NTFS file system on a disk.
+func (q *inquiry) ntfsVolume(disk uint32) (volume string, p win32.Partition) {
+	q.Helper()
+	volume, p = q.rawVolume(disk)
+	q.format(volume)
+	return volume, p
+}
+
+func (q *inquiry) format(volume string) {
+	q.Helper()
+	_, err := q.Subject.format(volume)
+	q.check(err)
 }
 
 // format formats a volume as soon as Windows does, and returns how each attempt ended: of equal results, the first.
@@ -213,21 +251,37 @@ func verdict(err error) string {
 	}
 }
 
+// mountParent is the parent directory of mount points and links, made for the questions.
+const mountParent = `C:\var\lib\kubelet\plugins\csiproxy-questions`
+
 // makeDirectory makes a directory in an existing one.
-func makeDirectory(s Subject, parent, name string) error {
-	how := kernel.OpenOptions{
-		Access: win32.FILE_LIST_DIRECTORY, Share: win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
-		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
-	}
-	dir, err := s.Kernel.OpenFile(nil, `\\?\`+parent, how)
+func (s Subject) makeDirectory(parent, name string) error {
+	dir, err := s.openDirectory(nil, `\\?\`+parent)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	how.Disposition = win32.FILE_CREATE
-	made, err := s.Kernel.OpenFile(dir, name, how)
+	made, err := s.Kernel.OpenFile(dir, name, kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
+		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE})
 	if err != nil {
 		return err
 	}
 	return made.Close()
+}
+
+// mountPoint returns a new, empty directory of the node, with a backslash at its end.
+func (q *inquiry) mountPoint() string {
+	q.Helper()
+	name := "mount-" + rand.Text()
+	q.check(q.makeDirectory(mountParent, name))
+	return mountParent + `\` + name + `\`
+}
+
+// mount mounts a volume until the test ends.
+func (q *inquiry) mount(volume string) (at string) {
+	q.Helper()
+	at = q.mountPoint()
+	q.check(q.Kernel.SetVolumeMountPoint(at, volume))
+	q.Cleanup(func() { _ = q.Kernel.DeleteVolumeMountPoint(at) })
+	return at
 }

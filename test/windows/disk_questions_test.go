@@ -4,10 +4,9 @@ package windows
 
 import (
 	"bytes"
-	"fmt"
-	"testing"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -37,18 +36,11 @@ type attributes struct {
 	Offline, ReadOnly bool
 }
 
-func attributesOf(h interface {
-	DeviceIoControl(code uint32, in, out []byte) (int, error)
-},
-) (attributes, error) {
-	out := make([]byte, 16)
-	n, err := h.DeviceIoControl(win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil, out)
-	if err != nil {
-		return attributes{}, err
-	}
-	a, err := win32.ParseGetDiskAttributes(out[:n])
-	return attributes{a.Attributes&win32.DISK_ATTRIBUTE_OFFLINE != 0, a.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY != 0},
-		err
+func (q *inquiry) attributes(h kernel.Handle) attributes {
+	q.Helper()
+	a, err := query(h, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, 16, win32.ParseGetDiskAttributes)
+	q.check(err)
+	return attributes{a.Attributes&win32.DISK_ATTRIBUTE_OFFLINE != 0, a.Attributes&win32.DISK_ATTRIBUTE_READ_ONLY != 0}
 }
 
 type attributesVersion struct {
@@ -58,46 +50,29 @@ type attributesVersion struct {
 	ShowsAfterward bool // after IOCTL_DISK_UPDATE_PROPERTIES
 }
 
-func askAttributesVersion(t testing.TB, s Subject) (any, error) {
+func askAttributesVersion(q *inquiry) {
 	var answers []attributesVersion
 	for _, version := range []uint32{16, 40} {
-		answer, err := tryVersion(t, s, version)
-		if err != nil {
-			return answers, err
-		}
-		answers = append(answers, answer)
+		answers = append(answers, q.tryVersion(version))
+		q.noted = answers
 	}
-	return answers, nil
 }
 
 // tryVersion flips the attribute OFFLINE of a new disk.
-func tryVersion(t testing.TB, s Subject, version uint32) (attributesVersion, error) {
-	answer := attributesVersion{Version: version}
-	h, err := newDisk(t, s)
-	if err != nil {
-		return answer, err
-	}
+func (q *inquiry) tryVersion(version uint32) attributesVersion {
+	h := q.openDisk(q.attach().Number())
 	defer h.Close()
-	before, err := attributesOf(h)
-	if err != nil {
-		return answer, err
-	}
+	before := q.attributes(h)
 	request := win32.SetDiskAttributes{Version: version, AttributesMask: win32.DISK_ATTRIBUTE_OFFLINE}
 	if !before.Offline {
 		request.Attributes = win32.DISK_ATTRIBUTE_OFFLINE
 	}
+	answer := attributesVersion{Version: version}
 	answer.Call = verdict(send(h, win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, request.Bytes()))
-	now, err := attributesOf(h)
-	if err != nil {
-		return answer, err
-	}
-	answer.ShowsAtOnce = now.Offline != before.Offline
-	if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-		return answer, err
-	}
-	now, err = attributesOf(h)
-	answer.ShowsAfterward = now.Offline != before.Offline
-	return answer, err
+	answer.ShowsAtOnce = q.attributes(h).Offline != before.Offline
+	q.check(send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
+	answer.ShowsAfterward = q.attributes(h).Offline != before.Offline
+	return answer
 }
 
 type createDisk struct {
@@ -106,23 +81,15 @@ type createDisk struct {
 	Cleared attributes // what was left of both then
 }
 
-func askCreateDiskClears(t testing.TB, s Subject) (any, error) {
-	h, err := newDisk(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askCreateDiskClears(q *inquiry) {
+	answer := note(q, &createDisk{})
+	h := q.openDisk(q.attach().Number())
 	defer h.Close()
-	var answer createDisk
-	if answer.New, err = attributesOf(h); err != nil {
-		return nil, err
-	}
+	answer.New = q.attributes(h)
 	const both = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
-	if err := setAttributes(h, both, both); err != nil {
-		return answer, err
-	}
+	q.check(setAttributes(h, both, both))
 	answer.Call = verdict(createGPT(h))
-	answer.Cleared, err = attributesOf(h)
-	return answer, err
+	answer.Cleared = q.attributes(h)
 }
 
 // described is a layout in short.
@@ -132,55 +99,39 @@ type described struct {
 	Partitions int
 }
 
-func askLayouts(t testing.TB, s Subject) (any, error) {
+func askLayouts(q *inquiry) {
 	protective := make([]byte, 512)
 	copy(protective[446:], []byte{0, 0, 2, 0, 0xEE, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF})
 	protective[510], protective[511] = 0x55, 0xAA
-	answers := map[string]any{}
-	for name, prepare := range map[string]func(Disk) error{
-		"zeroed":               func(Disk) error { return nil },
-		"stale protective MBR": func(d Disk) error { return d.Write(0, protective) },
-		"damaged GPT": func(d Disk) error {
-			if _, err := partitioned(s, d); err != nil {
-				return err
-			}
-			return d.Write(512, bytes.Repeat([]byte{0xA5}, 512)) // its primary header
+	answers := note(q, map[string]any{})
+	for name, prepare := range map[string]func(Disk){
+		"zeroed":               func(Disk) {},
+		"stale protective MBR": func(d Disk) { q.check(d.Write(0, protective)) },
+		"damaged GPT": func(d Disk) {
+			q.partition(d.Number(), noLetter)
+			q.check(d.Write(512, bytes.Repeat([]byte{0xA5}, 512))) // its primary header
 		},
 	} {
-		answer, err := describe(t, s, prepare)
-		if err != nil {
-			return answers, fmt.Errorf("%s: %w", name, err)
-		}
-		answers[name] = answer
+		answers[name] = "not described"
+		d := q.attach()
+		prepare(d)
+		answers[name] = q.describe(d.Number())
 	}
-	return answers, nil
 }
 
-// describe reads the layout of a disk that was prepared.
-func describe(t testing.TB, s Subject, prepare func(Disk) error) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := prepare(d); err != nil {
-		return nil, err
-	}
-	h, err := openDisk(s, d)
-	if err != nil {
-		return nil, err
-	}
+// describe reads the layout of a disk.
+func (q *inquiry) describe(disk uint32) any {
+	h := q.openDisk(disk)
 	defer h.Close()
-	if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-		return nil, err
-	}
+	q.check(send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
 	layout, err := layoutOf(h)
 	if err != nil {
-		return verdict(err), nil // the failure is the answer
+		return verdict(err) // the failure is the answer
 	}
 	style := map[win32.PartitionStyle]string{
 		win32.PARTITION_STYLE_MBR: "MBR", win32.PARTITION_STYLE_GPT: "GPT", win32.PARTITION_STYLE_RAW: "RAW",
 	}[layout.Style]
-	return described{style, layout.Signature, len(layout.Partitions)}, nil
+	return described{style, layout.Signature, len(layout.Partitions)}
 }
 
 type reserved struct {
@@ -191,17 +142,13 @@ type reserved struct {
 	WithoutIt      string // the result of setting a layout without it
 }
 
-func askReserved(t testing.TB, s Subject) (any, error) {
-	h, err := newDisk(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askReserved(q *inquiry) {
+	answer := note(q, &reserved{})
+	h := q.openDisk(q.attach().Number())
 	defer h.Close()
-	if err := createGPT(h); err != nil {
-		return nil, err
-	}
-	answer, start, reads := reserved{}, time.Now(), 0
-	answer.Comes, err = s.pollUntil(func() (bool, error) {
+	q.check(createGPT(h))
+	start, reads := time.Now(), 0
+	comes, err := q.pollUntil(func() (bool, error) {
 		layout, err := layoutOf(h)
 		if err != nil || len(layout.Partitions) == 0 {
 			reads++
@@ -210,60 +157,36 @@ func askReserved(t testing.TB, s Subject) (any, error) {
 		answer.Offset, answer.Length = layout.Partitions[0].StartingOffset, layout.Partitions[0].Length
 		return true, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if answer.Comes {
+	q.check(err)
+	if answer.Comes = comes; comes {
 		answer.ReadsUntilThen, answer.After = reads, time.Since(start).Round(time.Millisecond).String()
 	}
-	layout, err := layoutOf(h)
-	if err != nil {
-		return answer, err
-	}
+	layout := q.layout(h)
 	layout.Partitions = nil
 	answer.WithoutIt = verdict(send(h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, layout.Bytes()))
-	return answer, nil
 }
 
-func askReenumerate(t testing.TB, s Subject) (any, error) {
-	answers := map[string]any{}
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return answers, err
-	}
-	h, err := openDisk(s, d)
+func askReenumerate(q *inquiry) {
+	answers := note(q, map[string]any{})
+	d := q.attach()
+	h, err := q.Subject.openDisk(d.Number())
 	answers["attached, without"] = verdict(err)
 	if err != nil {
-		if err := s.Kernel.ReenumerateDevices(); err != nil {
-			return answers, err
-		}
-		if h, err = openDisk(s, d); err != nil {
-			return answers, err
-		}
+		q.check(q.Kernel.ReenumerateDevices())
+		h = q.openDisk(d.Number())
 	}
 	_ = h.Close()
-	how, err := d.Grow(2 * gib)
-	if err != nil {
-		return answers, err
-	}
-	answers["grown"] = how
-	size := func() (int64, error) {
-		h, err := openDisk(s, d)
-		if err != nil {
-			return 0, err
-		}
+	answers["grown"] = q.grow(d, 2*gib)
+	size := func() int64 {
+		h := q.openDisk(d.Number())
 		defer h.Close()
 		geometry, err := query(h, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, 256, win32.ParseDiskGeometryEx)
-		return geometry.DiskSize, err
+		q.check(err)
+		return geometry.DiskSize
 	}
-	if answers["grown to 2 GiB, without"], err = size(); err != nil {
-		return answers, err
-	}
-	if err := s.Kernel.ReenumerateDevices(); err != nil {
-		return answers, err
-	}
-	answers["grown to 2 GiB, with"], err = size()
-	return answers, err
+	answers["grown to 2 GiB, without"] = size()
+	q.check(q.Kernel.ReenumerateDevices())
+	answers["grown to 2 GiB, with"] = size()
 }
 
 type usableLength struct {
@@ -275,75 +198,39 @@ type usableLength struct {
 	BackupHeader map[string]bool
 }
 
-func askUsableLength(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
-	answer := usableLength{BackupHeader: map[string]bool{}}
-	ask := func(step string, into *int64) error {
-		h, err := openDisk(s, d) // reopened: growing may have pulled it
-		if err != nil {
-			return err
-		}
+func askUsableLength(q *inquiry) {
+	answer := note(q, &usableLength{BackupHeader: map[string]bool{}})
+	d := q.attach()
+	p := q.partition(d.Number(), noLetter)
+	ask := func(step string) int64 {
+		h := q.openDisk(d.Number()) // reopened: growing may have pulled it
 		defer h.Close()
-		layout, err := layoutOf(h)
-		if err != nil {
-			return err
-		}
-		*into = layout.UsableLength
-		last := make([]byte, 512)
+		usable, last := q.layout(h).UsableLength, make([]byte, 512)
 		if _, err := h.ReadAt(last, 2*gib-512); err == nil {
 			answer.BackupHeader[step] = bytes.HasPrefix(last, []byte("EFI PART"))
 		}
-		return nil
+		return usable
 	}
-	do := func(code uint32, in, out []byte) error {
-		h, err := openDisk(s, d)
-		if err != nil {
-			return err
-		}
+	do := func(call func(kernel.Handle) error) error {
+		h := q.openDisk(d.Number())
 		defer h.Close()
-		_, err = h.DeviceIoControl(code, in, out)
-		return err
+		return call(h)
 	}
-	if err := ask("before", &answer.Before); err != nil {
-		return answer, err
-	}
-	if answer.How, err = d.Grow(2 * gib); err != nil {
-		return answer, err
-	}
-	if err := ask("grown", &answer.Grown); err != nil {
-		return answer, err
-	}
-	if err := do(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
-		return answer, err
-	}
-	if err := ask("size updated", &answer.SizeUpdated); err != nil {
-		return answer, err
-	}
-	if err := do(win32.IOCTL_DISK_UPDATE_PROPERTIES, nil, nil); err != nil {
-		return answer, err
-	}
-	if err := ask("properties updated", &answer.PropertiesUpdated); err != nil {
-		return answer, err
-	}
-	answer.Grow = verdict(do(win32.IOCTL_DISK_GROW_PARTITION,
-		win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes(), nil))
-	return answer, ask("partition grown", &answer.PartitionGrown)
+	answer.Before = ask("before")
+	answer.How = q.grow(d, 2*gib)
+	answer.Grown = ask("grown")
+	q.check(do(updateDriveSize))
+	answer.SizeUpdated = ask("size updated")
+	q.check(do(func(h kernel.Handle) error { return send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil) }))
+	answer.PropertiesUpdated = ask("properties updated")
+	answer.Grow = verdict(do(func(h kernel.Handle) error { return growPartition(h, p) }))
+	answer.PartitionGrown = ask("partition grown")
 }
 
-func askIdentifiers(t testing.TB, s Subject) (any, error) {
-	h, err := newDisk(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askIdentifiers(q *inquiry) {
+	h := q.openDisk(q.attach().Number())
 	defer h.Close()
-	answers := map[string]string{}
+	answers := note(q, map[string]string{})
 	for name, property := range map[string]uint32{
 		"StorageDeviceIdProperty":       win32.StorageDeviceIdProperty,
 		"StorageDeviceUniqueIdProperty": win32.StorageDeviceUniqueIdProperty,
@@ -352,5 +239,4 @@ func askIdentifiers(t testing.TB, s Subject) (any, error) {
 			win32.StoragePropertyQuery{PropertyID: property}.Bytes(), make([]byte, 4096))
 		answers[name] = verdict(err)
 	}
-	return answers, nil
 }

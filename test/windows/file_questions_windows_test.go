@@ -3,15 +3,11 @@
 package windows
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
@@ -29,61 +25,38 @@ func testVirus() string {
 	return `X5O!P%@AP[4\PZX54(P^)7CC)7}$` + strings.Join([]string{"EICAR-STANDARD", "ANTIVIRUS", "TEST-FILE!$H+H*"}, "-")
 }
 
-func askBlockedFile(t testing.TB, s Subject) (any, error) {
-	dir := mountParent + `\` + machine.RandomName()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
-	}
+func askBlockedFile(q *inquiry) {
+	dir, answers := mountParent+`\`+machine.RandomName(), note(q, map[string]string{})
+	q.check(os.Mkdir(dir, 0o700))
 	file := dir + `\file`
-	answers := map[string]string{}
 	answers["write"] = fmt.Sprint(os.WriteFile(file, []byte(testVirus()), 0o600))
 	_, err := os.ReadFile(file)
 	answers["read"] = fmt.Sprint(err)
 	for name, access := range map[string]uint32{
 		"open to read its attributes": win32.FILE_READ_ATTRIBUTES, "open to remove": win32.DELETE,
 	} {
-		h, err := s.Kernel.OpenFile(nil, `\\?\`+file, kernel.OpenOptions{Access: access, Share: shareAll,
+		h, err := q.Kernel.OpenFile(nil, `\\?\`+file, kernel.OpenOptions{Access: access, Share: shareAll,
 			Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT})
 		if err == nil {
 			_ = h.Close()
 		}
 		answers[name] = verdict(err)
 	}
-	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
-	if err != nil {
-		return answers, err
-	}
-	answers["RmdirContents"] = verdict(n.For(operation.Everything()).Filesystem.RmdirContents(t.Context(), dir))
+	answers["RmdirContents"] = verdict(q.agent().Filesystem.RmdirContents(q.Context(), dir))
 	_, err = os.Lstat(file)
 	answers["there then"] = fmt.Sprint(err)
-	return answers, nil
 }
 
-func askFAT32(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := runTool("format.com", nil, strings.TrimSuffix(volume, `\`), "/FS:FAT32", "/Q", "/Y", "/V:"); err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
+func askFAT32(q *inquiry) {
+	answers := note(q, map[string]string{})
+	volume, _ := q.rawVolume(q.attach().Number())
+	_, err := runTool("format.com", nil, strings.TrimSuffix(volume, `\`), "/FS:FAT32", "/Q", "/Y", "/V:")
+	q.check(err)
 	for name, path := range map[string]string{"the root": volume, "a directory": volume + "directory"} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			return answers, err
-		}
-		h, err := openDirectory(s, nil, path)
-		if err != nil {
-			return answers, errors.Join(err, fmt.Errorf("opening %s", name))
-		}
+		q.check(os.MkdirAll(path, 0o700))
+		h, err := q.openDirectory(nil, path)
+		answers["opening "+name] = verdict(err)
+		q.check(err)
 		for class, number := range map[string]uint32{
 			"FileAttributeTagInfo": win32.FileAttributeTagInfo, "FileBasicInfo": win32.FileBasicInfo,
 			"FileFullDirectoryRestartInfo": win32.FileFullDirectoryRestartInfo,
@@ -92,5 +65,4 @@ func askFAT32(t testing.TB, s Subject) (any, error) {
 		}
 		_ = h.Close()
 	}
-	return answers, nil
 }

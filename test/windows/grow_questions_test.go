@@ -3,8 +3,6 @@
 package windows
 
 import (
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -30,59 +28,30 @@ type grown struct {
 	PartitionBytes int64
 }
 
-func askGrown(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	_, p, err := formatted(s, d)
-	if err != nil {
-		return nil, err
-	}
-	how, err := d.Grow(2 * gib)
-	if err != nil {
-		return nil, err
-	}
-	h, err := openDisk(s, d)
-	if err != nil {
-		return nil, err
-	}
+func askGrown(q *inquiry) {
+	answer := note(q, &grown{})
+	d := q.attach()
+	_, p := q.ntfsVolume(d.Number())
+	answer.Grown, answer.PartitionBytes = q.grow(d, 2*gib), p.Length+more
+	h := q.openDisk(d.Number())
 	defer h.Close()
-	if _, err := h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
-		return nil, err
-	}
-	const more = 512 * mib
-	grow := func() error {
-		return send(h, win32.IOCTL_DISK_GROW_PARTITION, win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes())
-	}
-	answer, start := grown{Grown: how, PartitionBytes: p.Length + more}, time.Now()
-	answer.FirstGrow = verdict(grow())
+	q.check(updateDriveSize(h))
+	start := time.Now()
+	answer.FirstGrow = verdict(growPartition(h, p))
 	answer.Grow = answer.FirstGrow
 	if answer.Grow != "success" {
-		if _, err := s.pollUntil(func() (bool, error) {
-			answer.Grow = verdict(grow())
-			return answer.Grow == "success",
-				nil
-		}); err != nil {
-			return answer, err
-		}
+		_, _ = q.pollUntil(func() (bool, error) {
+			answer.Grow = verdict(growPartition(h, p))
+			return answer.Grow == "success", nil
+		})
 	}
 	if answer.Grow != "success" { // not without being told
-		if err := send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-			return answer, err
-		}
-		answer.Grow = "after IOCTL_DISK_UPDATE_PROPERTIES: " + verdict(grow())
+		q.check(send(h, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
+		answer.Grow = "after IOCTL_DISK_UPDATE_PROPERTIES: " + verdict(growPartition(h, p))
 	}
 	answer.GrowAfter = time.Since(start).Round(time.Millisecond).String()
 
-	volume, err := volumeAt(s, d, p.StartingOffset) // again: growing may have pulled it
-	if err != nil {
-		return answer, err
-	}
-	v, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return answer, err
-	}
+	v := q.openVolume(q.volumeAt(d.Number(), p.StartingOffset)) // again: growing may have pulled it
 	defer v.Close()
 	start = time.Now()
 	length := func() (bool, error) {
@@ -90,11 +59,11 @@ func askGrown(t testing.TB, s Subject) (any, error) {
 		answer.VolumeLength = l
 		return l == answer.PartitionBytes, err
 	}
-	if answer.LengthAtOnce, err = length(); err != nil {
-		return answer, err
-	}
+	var err error
+	answer.LengthAtOnce, err = length()
+	q.check(err)
 	answer.ExtendAtOnce = verdict(send(v, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionBytes/512)))
-	answer.LengthFollows, err = s.pollUntil(length)
+	answer.LengthFollows, err = q.pollUntil(length)
 	answer.LengthAfter = time.Since(start).Round(time.Millisecond).String()
-	return answer, err
+	q.check(err)
 }

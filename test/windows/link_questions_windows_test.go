@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"testing"
 
 	"golang.org/x/sys/windows"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
@@ -22,78 +23,46 @@ func linkQuestions() []Question {
 	}
 }
 
-func askLinkToShare(t testing.TB, s Subject) (any, error) {
-	share, err := mapped(t, s, true)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Mkdir(share.Remote+`\directory`, 0o700); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(share.Remote+`\directory\file`, []byte("shared"), 0o600); err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
+func askLinkToShare(q *inquiry) {
+	share, answers := q.mapped(true), note(q, map[string]string{})
+	q.check(os.Mkdir(share.Remote+`\directory`, 0o700))
+	q.check(os.WriteFile(share.Remote+`\directory\file`, []byte("shared"), 0o600))
 	for name, target := range map[string]string{
 		"plain": share.Remote + `\directory\`, "plain, no backslash at the end": share.Remote + `\directory`,
-		"UNC form": `\\?\UNC` + share.Remote[1:] + `\directory\`,
+		"UNC form": root(share) + `directory\`,
 	} {
-		link, err := windows.UTF16PtrFromString(filepath.Join(t.TempDir(), "link"))
-		if err != nil {
-			return answers, err
-		}
-		target16, err := windows.UTF16PtrFromString(target)
-		if err != nil {
-			return answers, err
-		}
-		if err := windows.CreateSymbolicLink(link, target16, windows.SYMBOLIC_LINK_FLAG_DIRECTORY); err != nil {
+		link := filepath.Join(q.TempDir(), "link")
+		names, err := wide(link, target)
+		q.check(err)
+		if err := windows.CreateSymbolicLink(names[0], names[1], windows.SYMBOLIC_LINK_FLAG_DIRECTORY); err != nil {
 			answers[name] = "made: " + err.Error()
 			continue
 		}
-		content, err := os.ReadFile(windows.UTF16PtrToString(link) + `\file`)
+		content, err := os.ReadFile(link + `\file`)
 		answers[name] = fmt.Sprintf("%q %v", content, err)
 	}
-	return answers, nil
 }
 
-func askWNet(t testing.TB, s Subject) (any, error) {
-	share, err := s.Share(t)
-	if err != nil {
-		return nil, err
-	}
-	remote, err := windows.UTF16PtrFromString(share.Remote)
-	if err != nil {
-		return nil, err
-	}
-	user, err := windows.UTF16PtrFromString(share.User)
-	if err != nil {
-		return nil, err
-	}
-	password, err := windows.UTF16PtrFromString(share.Password)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
+func askWNet(q *inquiry) {
+	share, answers := q.share(), note(q, map[string]string{})
+	texts, err := wide(share.Remote, share.User, share.Password)
+	q.check(err)
 	for name, flags := range map[string]uint32{
 		"global":             winapitest.ConnectGlobalMapping,
 		"global and private": winapitest.ConnectGlobalMapping | winapitest.ConnectRequirePrivacy,
 	} {
-		status := winapitest.WNetAddConnection3(0, &winapitest.NetResource{Type: winapitest.ResourceTypeDisk, RemoteName: remote},
-			password, user, flags)
+		status := winapitest.WNetAddConnection3(0, &winapitest.NetResource{Type: winapitest.ResourceTypeDisk, RemoteName: texts[0]},
+			texts[2], texts[1], flags)
 		answer := "success"
 		if status != 0 {
 			answer = verdict(win32.Errno(status))
 		}
-		mappings, err := s.Kernel.SMBGlobalMappings()
-		if err != nil {
-			return answers, err
-		}
-		listed := false
-		for _, m := range mappings {
-			listed = listed || strings.EqualFold(m.RemotePath, share.Remote)
-		}
+		mappings, err := q.Kernel.SMBGlobalMappings()
+		q.check(err)
+		listed := slices.ContainsFunc(mappings, func(m kernel.SMBGlobalMapping) bool {
+			return strings.EqualFold(m.RemotePath, share.Remote)
+		})
 		answers[name] = fmt.Sprintf("%s, listed: %t", answer, listed)
-		_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote)
+		_ = q.Kernel.RemoveSMBGlobalMapping(share.Remote)
 	}
-	return answers, nil
 }

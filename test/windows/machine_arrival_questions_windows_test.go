@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -24,25 +22,14 @@ func machineArrivalQuestions() []Question {
 	}
 }
 
-func askFormatAtOnce(t testing.TB, s Subject) (any, error) {
-	answers := map[string][]string{}
+func askFormatAtOnce(q *inquiry) {
+	answers := note(q, map[string][]string{})
 	for name, refresh := range map[string]bool{"as it is": false,
 		"with UpdateHostStorageCache before each attempt": true} {
-		d, err := s.Attach(t, gib, 0)
-		if err != nil {
-			return answers, err
-		}
-		p, err := partitioned(s, d)
-		if err != nil {
-			return answers, err
-		}
-		volume, err := volumeAt(s, d, p.StartingOffset)
-		if err != nil {
-			return answers, err
-		}
-		answers[name] = s.attempt(func() string {
+		volume, _ := q.rawVolume(q.attach().Number())
+		answers[name] = q.attempt(func() string {
 			if refresh {
-				if err := s.Kernel.UpdateStorageCache(); err != nil {
+				if err := q.Kernel.UpdateStorageCache(); err != nil {
 					return "UpdateHostStorageCache: " + verdict(err)
 				}
 			}
@@ -56,32 +43,15 @@ func askFormatAtOnce(t testing.TB, s Subject) (any, error) {
 			return returned
 		})
 	}
-	return answers, nil
 }
 
-func askOfflineInUse(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	volume, p, err := formatted(s, d)
-	if err != nil {
-		return nil, err
-	}
-	at, err := mountPoint(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { _ = s.Kernel.DeleteVolumeMountPoint(at) })
+func askOfflineInUse(q *inquiry) {
+	answers, disk := note(q, map[string]string{}), q.attach().Number()
+	volume, p := q.ntfsVolume(disk)
+	at := q.mount(volume)
 	f, err := os.Create(at + "file")
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
 	defer f.Close() // the second time it fails
-	answers := map[string]string{}
 	write := func(text string, flush bool) {
 		_, err := f.WriteString(text)
 		answers["write "+text] = fmt.Sprint(err)
@@ -91,51 +61,34 @@ func askOfflineInUse(t testing.TB, s Subject) (any, error) {
 	}
 	write("flushed,", true)
 	write("not flushed,", false)
-	v, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return answers, err
-	}
+	v := q.openVolume(volume)
 	answers["FSCTL_LOCK_VOLUME"] = verdict(send(v, win32.FSCTL_LOCK_VOLUME, nil))
 	_ = v.Close()
-	h, err := openDisk(s, d)
-	if err != nil {
-		return answers, err
-	}
+	h := q.openDisk(disk)
 	defer h.Close()
 	answers["take offline"] = timed(func() error {
 		return setAttributes(h, win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 	})
-	now, err := attributesOf(h)
-	answers["offline then"] = fmt.Sprint(now.Offline, ", ", verdict(err))
+	answers["offline then"] = fmt.Sprint(q.attributes(h).Offline)
 	write("offline", true)
 	_ = f.Close()
-	if err := setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-		return answers, err
-	}
-	if _, err := volumeAt(s, d, p.StartingOffset); err != nil {
-		return answers, err
-	}
+	q.check(setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE))
+	q.volumeAt(disk, p.StartingOffset)
 	content, err := os.ReadFile(at + "file")
 	answers["content, online again"] = fmt.Sprintf("%q %v", content, err)
-	return answers, nil
 }
 
-func askOpenToWrite(t testing.TB, s Subject) (any, error) {
-	d, err := machine.AttachVirtualDisk(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	s.Disks.Add(d.Number(), machine.Identity{})
-	answers := map[string][]string{"new": openings(d)}
-	if _, _, err := formatted(s, d); err != nil {
-		return answers, err
-	}
-	if err := d.Detach(); err != nil {
-		return answers, err
-	}
+func askOpenToWrite(q *inquiry) {
+	answers := note(q, map[string][]string{})
+	d, err := machine.AttachVirtualDisk(q, gib, 0)
+	q.check(err)
+	q.Disks.Add(d.Number(), machine.Identity{})
+	answers["new"] = openings(d)
+	q.ntfsVolume(d.Number())
+	q.check(d.Detach())
 	err = d.Attach()
 	answers["with a volume"] = openings(d)
-	return answers, err
+	q.check(err)
 }
 
 // openings returns how the attempts ended to open a disk that was attached: of equal results, the first.

@@ -3,18 +3,12 @@
 package windows
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"testing"
-	"time"
-
-	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -47,26 +41,35 @@ type readDisk struct {
 	Address     string
 	Serial      string
 	Identifiers string // of page 83, in their order
-	Failed      string `json:",omitempty"`
+	Failed      string
 }
 
-func readDisks(s Subject) (map[string]readDisk, error) {
-	paths, err := s.Kernel.DiskInterfaces()
-	if err != nil {
-		return nil, err
-	}
+func (q *inquiry) readDisks() map[string]readDisk {
+	q.Helper()
+	paths, err := q.Kernel.DiskInterfaces()
+	q.check(err)
 	found := map[string]readDisk{}
 	for _, path := range paths {
-		number, disk, err := readOne(s, path)
+		number, disk, err := q.readDisk(path)
 		if err != nil {
 			disk.Failed = err.Error()
 		}
 		found[number] = disk
 	}
-	return found, nil
+	return found
 }
 
-func readOne(s Subject, path string) (number string, disk readDisk, err error) {
+// property asks a device or adapter for a property.
+func property[T any](h kernel.Handle, id uint32, parse func([]byte) (T, error)) (answer T, err error) {
+	out := make([]byte, 4096)
+	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.StoragePropertyQuery{PropertyID: id}.Bytes(), out)
+	if err != nil {
+		return answer, err
+	}
+	return parse(out[:n])
+}
+
+func (s Subject) readDisk(path string) (number string, disk readDisk, err error) {
 	h, err := s.Kernel.OpenDevice(path, 0)
 	if err != nil {
 		return path, disk, err
@@ -82,57 +85,44 @@ func readOne(s Subject, path string) (number string, disk readDisk, err error) {
 		return number, disk, err
 	}
 	disk.Address = fmt.Sprintf("%+v", address)
-	out := make([]byte, 4096)
-	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
-		win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceProperty}.Bytes(), out)
-	if err != nil {
-		return number, disk, err
-	}
-	descriptor, err := win32.ParseStorageDevice(out[:n])
+	descriptor, err := property(h, win32.StorageDeviceProperty, win32.ParseStorageDevice)
 	if err != nil {
 		return number, disk, err
 	}
 	disk.Serial = fmt.Sprintf("%q", descriptor.SerialNumber)
-	n, err = h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
-		win32.StoragePropertyQuery{PropertyID: win32.StorageDeviceIdProperty}.Bytes(), out)
-	if err != nil {
-		disk.Identifiers = verdict(err) // not every disk has that page
-		return number, disk, nil
-	}
-	identifiers, err := win32.ParseStorageDeviceID(out[:n])
+	identifiers, err := property(h, win32.StorageDeviceIdProperty, win32.ParseStorageDeviceID)
 	for _, id := range identifiers.Identifiers {
 		disk.Identifiers += fmt.Sprintf("code set %d, type %d, association %d: %x; ", id.CodeSet, id.Type,
 			id.Association, id.Identifier)
 	}
-	return number, disk, err
+	if err != nil {
+		disk.Identifiers += verdict(err) // not every disk has that page
+	}
+	return number, disk, nil
 }
 
-func askDisks(t testing.TB, s Subject) (any, error) {
-	if _, err := s.Attach(t, gib, 0); err != nil {
-		return nil, err
-	}
-	ours, err := readDisks(s)
-	if err != nil {
-		return nil, err
-	}
+func askDisks(q *inquiry) {
+	q.attach()
+	answers := note(q, map[string]any{"control codes": q.readDisks()})
 	theirs, err := storageDisks()
-	return map[string]any{"control codes": ours, "MSFT_Disk": theirs}, err
+	q.check(err)
+	answers["MSFT_Disk"] = theirs
 }
 
 // askNeeds writes down what ListDiskLocations is decided from, beside what Windows' own tools say.
-func askNeeds(_ testing.TB, s Subject) (any, error) {
-	answers := map[string]any{}
+func askNeeds(q *inquiry) {
+	answers := note(q, map[string]any{})
 	for key, values := range map[string][]string{
 		`SYSTEM\Setup`: {"SystemPartition"},
 		`SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management`: {"ExistingPageFiles", "PagingFiles"},
 		`SYSTEM\CurrentControlSet\Control\CrashControl`:                      {"DedicatedDumpFile", "DumpFile"},
 	} {
 		for _, value := range values {
-			texts, err := s.Kernel.RegistryStrings(key, value)
+			texts, err := q.Kernel.RegistryStrings(key, value)
 			answers[value] = fmt.Sprintf("%q %s", texts, verdict(err))
 			for _, text := range texts {
 				if device, ok := strings.CutPrefix(text, `\Device\`); ok {
-					h, err := s.Kernel.OpenDevice(`\\?\GLOBALROOT\Device\`+device, 0)
+					h, err := q.Kernel.OpenDevice(`\\?\GLOBALROOT\Device\`+device, 0)
 					answers["opening "+text] = verdict(err)
 					if err == nil {
 						_ = h.Close()
@@ -141,103 +131,58 @@ func askNeeds(_ testing.TB, s Subject) (any, error) {
 			}
 		}
 	}
-	paths, err := s.Kernel.AdapterInterfaces()
-	if err != nil {
-		return answers, err
-	}
+	paths, err := q.Kernel.AdapterInterfaces()
+	q.check(err)
 	for _, path := range paths {
-		answers[path] = askAdapter(s, path)
+		answers[path] = q.adapter(path)
 	}
-	ours, err := readDisks(s)
-	answers["disks"] = ours
-	if err != nil {
-		return answers, err
-	}
-	answers["MSFT_Disk"], err = storageDisks()
-	return answers, err
+	answers["disks"] = q.readDisks()
+	theirs, err := storageDisks()
+	q.check(err)
+	answers["MSFT_Disk"] = theirs
 }
 
-func askAdapter(s Subject, path string) string {
+func (s Subject) adapter(path string) string {
 	h, err := s.Kernel.OpenDevice(path, 0)
 	if err != nil {
 		return verdict(err)
 	}
 	defer h.Close()
-	out := make([]byte, 1024)
-	n, err := h.DeviceIoControl(win32.IOCTL_STORAGE_QUERY_PROPERTY,
-		win32.StoragePropertyQuery{PropertyID: win32.StorageAdapterProperty}.Bytes(), out)
-	if err != nil {
-		return verdict(err)
-	}
-	adapter, err := win32.ParseStorageAdapter(out[:n])
-	return fmt.Sprintf("%+v %v", adapter, err)
+	adapter, err := property(h, win32.StorageAdapterProperty, win32.ParseStorageAdapter)
+	return fmt.Sprintf("%+v %s", adapter, verdict(err))
 }
 
-func askReads(_ testing.TB, s Subject) (any, error) {
-	disks, err := readDisks(s)
-	return map[string]any{"architecture": runtime.GOARCH, "disks": disks}, err
+func askReads(q *inquiry) {
+	note(q, map[string]any{"architecture": runtime.GOARCH, "disks": q.readDisks()})
 }
 
-func askFormatCom(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return nil, err
-	}
-	system, err := windows.GetSystemDirectory()
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
+func askFormatCom(q *inquiry) {
+	answers := note(q, map[string]string{})
+	volume, _ := q.rawVolume(q.attach().Number())
 	for _, state := range []string{"raw", "formatted"} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		out, err := exec.CommandContext(ctx, filepath.Join(system, "format.com"), strings.TrimSuffix(volume, `\`), "/FS:NTFS",
-			"/Q", "/Y", "/V:").CombinedOutput()
-		cancel()
+		out, err := runTool("format.com", nil, strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:")
 		answers[state] = fmt.Sprintf("%v: %s", err, out)
 	}
-	return answers, nil
 }
 
 // mountedBelow makes a directory with a mounted volume and a file in it.
-func mountedBelow(t testing.TB, s Subject) (root, mount, volume string, err error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return "", "", "", err
-	}
-	if volume, _, err = formatted(s, d); err != nil {
-		return "", "", "", err
-	}
-	root = t.TempDir()
+func (q *inquiry) mountedBelow() (root, mount, volume string) {
+	q.Helper()
+	volume, root = q.newVolume(), q.TempDir()
 	mount = filepath.Join(root, "mount")
-	if err := os.Mkdir(mount, 0o700); err != nil {
-		return "", "", "", err
-	}
-	if err := s.Kernel.SetVolumeMountPoint(mount+`\`, volume); err != nil {
-		return "", "", "", err
-	}
-	t.Cleanup(func() { _ = s.Kernel.DeleteVolumeMountPoint(mount + `\`) })
-	return root, mount, volume, os.WriteFile(filepath.Join(mount, "file"), []byte("precious"), 0o600)
+	q.check(os.Mkdir(mount, 0o700))
+	q.check(q.Kernel.SetVolumeMountPoint(mount+`\`, volume))
+	q.Cleanup(func() { _ = q.Kernel.DeleteVolumeMountPoint(mount + `\`) })
+	q.check(os.WriteFile(filepath.Join(mount, "file"), []byte("precious"), 0o600))
+	return root, mount, volume
 }
 
-func askRoot(t testing.TB, s Subject) (any, error) {
-	dir, _, _, err := mountedBelow(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askRoot(q *inquiry) {
+	dir, _, _ := q.mountedBelow()
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
 	defer root.Close()
-	answers := map[string]string{}
+	answers := note(q, map[string]string{})
 	_, err = root.Stat("mount")
 	answers["Stat of the mount point"] = fmt.Sprint(err)
 	_, err = root.Lstat("mount")
@@ -246,35 +191,36 @@ func askRoot(t testing.TB, s Subject) (any, error) {
 	answers["Stat below it"] = fmt.Sprint(err)
 	answers["MkdirAll below it"] = fmt.Sprint(root.MkdirAll(`mount\a\b`, 0o700))
 	answers["RemoveAll below it"] = fmt.Sprint(root.RemoveAll(`mount\a`))
-	return answers, nil
 }
 
-func askRemoveAll(t testing.TB, s Subject) (any, error) {
-	dir, mount, volume, err := mountedBelow(t, s)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]string{"RemoveAll": fmt.Sprint(os.RemoveAll(dir))}
-	_, err = os.ReadFile(volume + "file")
+func askRemoveAll(q *inquiry) {
+	dir, mount, volume := q.mountedBelow()
+	answers := note(q, map[string]string{"RemoveAll": fmt.Sprint(os.RemoveAll(dir))})
+	_, err := os.ReadFile(volume + "file")
 	answers["the volume's file"] = fmt.Sprint(err)
-	paths, err := s.Kernel.VolumePathNames(volume)
+	paths, err := q.Kernel.VolumePathNames(volume)
 	answers["the mount manager's record"] = fmt.Sprint(paths, err)
-	if err := os.MkdirAll(mount, 0o700); err != nil {
-		return answers, err
-	}
-	answers["mounting there again"] = verdict(s.Kernel.SetVolumeMountPoint(mount+`\`, volume))
-	return answers, nil
+	q.check(os.MkdirAll(mount, 0o700))
+	answers["mounting there again"] = verdict(q.Kernel.SetVolumeMountPoint(mount+`\`, volume))
 }
 
-func askBIOS(_ testing.TB, s Subject) (any, error) {
-	table, err := s.Kernel.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
+// smbiosSerial returns the serial number that the agent reads.
+func smbiosSerial(k kernel.Kernel) (string, error) {
+	table, err := k.SystemFirmwareTable(kernel.ProviderSMBIOS, 0)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	smbios, err := win32.ParseSMBIOS(table)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
+	return smbios.SystemSerialNumber(), nil
+}
+
+func askBIOS(q *inquiry) {
+	ours, err := smbiosSerial(q.Kernel)
+	q.check(err)
 	theirs, err := BIOSSerial()
-	return map[string]string{"SMBIOS": smbios.SystemSerialNumber(), "Win32_BIOS": theirs}, err
+	q.check(err)
+	note(q, map[string]string{"SMBIOS": ours, "Win32_BIOS": theirs})
 }

@@ -45,77 +45,14 @@ func TestUnusualDisks(t *testing.T) {
 	unusualDisks(t, machineSubject(t))
 }
 
-// TestQuestions asks this machine everything.
+// TestQuestions puts each question to this machine, as a test of its own, and logs its answer beside that of an emulated
+// node with the default switches, where it can be asked.
 func TestQuestions(t *testing.T) {
 	onThisMachine(t)
-	askAll(t, Questions(), machineSubject)
-}
-
-// TestDisks attaches, grows and pulls a disk, on which all the other tests depend.
-func TestDisks(t *testing.T) {
-	onThisMachine(t)
-	d, err := machine.AttachVirtualDisk(t, gib, 512)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := func() int64 {
-		h, err := openDisk(Subject{Kernel: kernel.New()}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Close()
-		if _, err := h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
-			t.Fatal(err)
-		}
-		length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return length
-	}
-	if got := size(); got != gib {
-		t.Errorf("the disk has %d bytes, want 1 GiB", got)
-	}
-	how, err := d.Grow(2 * gib)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("it grew %s", how)
-	s := Subject{Kernel: kernel.New(), Timeout: time.Minute}
-	// Windows learns the size when it is told, and a moment later.
-	if _, err := s.pollUntil(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
-		t.Errorf("the disk has %d bytes, want 2 GiB; %v", size(), err)
-	}
-	number := d.Number()
-	if err := d.Detach(); err != nil {
-		t.Fatal(err)
-	}
-	gone, _ := s.pollUntil(func() (bool, error) {
-		h, err := openDisk(s, numbered(number))
-		if err == nil {
-			_ = h.Close()
-		}
-		return err != nil, nil
-	})
-	if !gone {
-		t.Errorf("disk %d still exists after it was pulled", number)
-	}
-	if err := d.Attach(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// questionLimit is how long a question may take.
-const questionLimit = 4 * time.Minute
-
-// askAll puts each question to a node, as a test of its own, and logs its answer beside that of an emulated node with
-// the default switches, where it can be asked.
-func askAll(t *testing.T, questions []Question, subject func(t *testing.T) Subject) {
-	t.Helper()
 	portable := portableQuestions()
-	for _, q := range questions {
+	for _, q := range Questions() {
 		t.Run(fmt.Sprintf("R%d", q.Number), func(t *testing.T) {
-			answer := q.within(t, questionLimit, func() Subject { return subject(t) })
+			answer := q.Ask(t, machineSubject(t))
 			t.Logf("R%d: %s", q.Number, q.Text)
 			t.Logf("R%d %v", q.Number, answer)
 			if answer.Status == "failed" {
@@ -128,4 +65,41 @@ func askAll(t *testing.T, questions []Question, subject func(t *testing.T) Subje
 			}
 		})
 	}
+}
+
+// TestDisks attaches, grows and pulls a disk, on which all the other tests depend.
+func TestDisks(t *testing.T) {
+	onThisMachine(t)
+	q := &inquiry{TB: t, Subject: Subject{Kernel: kernel.New(), Timeout: time.Minute}}
+	d, err := machine.AttachVirtualDisk(t, gib, 512)
+	q.check(err)
+	size := func() int64 {
+		h := q.openDisk(d.Number())
+		defer h.Close()
+		q.check(updateDriveSize(h))
+		length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+		q.check(err)
+		return length
+	}
+	if got := size(); got != gib {
+		t.Errorf("the disk has %d bytes, want 1 GiB", got)
+	}
+	t.Logf("it grew %s", q.grow(d, 2*gib))
+	// Windows learns the size when it is told, and a moment later.
+	if _, err := q.pollUntil(func() (bool, error) { return size() == 2*gib, nil }); err != nil || size() != 2*gib {
+		t.Errorf("the disk has %d bytes, want 2 GiB; %v", size(), err)
+	}
+	number := d.Number()
+	q.check(d.Detach())
+	gone, _ := q.pollUntil(func() (bool, error) {
+		h, err := q.Subject.openDisk(number)
+		if err == nil {
+			_ = h.Close()
+		}
+		return err != nil, nil
+	})
+	if !gone {
+		t.Errorf("disk %d still exists after it was pulled", number)
+	}
+	q.check(d.Attach())
 }

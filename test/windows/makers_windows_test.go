@@ -32,30 +32,18 @@ func onlyWineOrThisMachine(t *testing.T) {
 func TestServices(t *testing.T) {
 	onlyWineOrThisMachine(t)
 	k := nativeKernel()
-	subject := Subject{Kernel: k, Timeout: time.Minute}
-	is := func(name string, state uint32) {
-		t.Helper()
-		reached, err := subject.pollUntil(func() (bool, error) { s, err := k.QueryService(name); return s.State == state, err })
-		if err != nil || !reached {
-			t.Fatalf("the service does not get to state %d: %v", state, err)
-		}
-	}
 	var name, dependent string
 	t.Run("life", func(t *testing.T) {
+		q := &inquiry{TB: t, Subject: Subject{Kernel: k, Timeout: time.Minute}}
 		var err error
-		if name, dependent, err = NewServices(t); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.StartService(dependent); err != nil {
-			t.Fatal(err)
-		}
-		is(dependent, win32.SERVICE_RUNNING)
+		name, dependent, err = NewServices(t)
+		q.check(err)
+		q.check(k.StartService(dependent))
+		q.awaitService(dependent, win32.SERVICE_RUNNING)
 		if testnode.OnWine() { // Wine starts only what it is told to
-			if err := k.StartService(name); err != nil {
-				t.Fatal(err)
-			}
+			q.check(k.StartService(name))
 		}
-		is(name, win32.SERVICE_RUNNING)
+		q.awaitService(name, win32.SERVICE_RUNNING)
 		names, err := k.DependentServices(name)
 		if err != nil || slices.Contains(names, dependent) == testnode.OnWine() { // which knows of no dependents
 			t.Errorf("the dependents are %q, %v", names, err)
@@ -66,7 +54,7 @@ func TestServices(t *testing.T) {
 		if err := k.StopService(dependent); err != nil {
 			t.Error(err)
 		}
-		is(dependent, win32.SERVICE_STOPPED)
+		q.awaitService(dependent, win32.SERVICE_STOPPED)
 	})
 	for _, name := range []string{name, dependent} {
 		if _, err := k.QueryService(name); !errors.Is(err, win32.ERROR_SERVICE_DOES_NOT_EXIST) {
@@ -154,7 +142,7 @@ func TestBIOSSerial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := askBIOS(t, Subject{Kernel: nativeKernel()})
+	ours, err := smbiosSerial(nativeKernel())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +153,7 @@ func TestBIOSSerial(t *testing.T) {
 		}
 		return
 	}
-	if ours := answer.(map[string]string)["SMBIOS"]; ours != theirs {
+	if ours != theirs {
 		t.Errorf("the agent reads %q, Win32_BIOS has %q", ours, theirs)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"testing"
 	"unicode/utf16"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -23,100 +22,70 @@ func mountQuestions() []Question {
 	}
 }
 
-// freshVolume returns a formatted volume that is mounted nowhere, and a directory to mount it at, with a backslash at
-// its end.
-func freshVolume(t testing.TB, s Subject) (volume, at string, err error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return "", "", err
-	}
-	if volume, _, err = formatted(s, d); err != nil {
-		return "", "", err
-	}
-	at, err = mountPoint(s)
-	return volume, at, err
+// newVolume returns a formatted volume that is mounted nowhere.
+func (q *inquiry) newVolume() string {
+	q.Helper()
+	volume, _ := q.ntfsVolume(q.attach().Number())
+	return volume
 }
 
-func askPathNames(t testing.TB, s Subject) (any, error) {
-	volume, at, err := freshVolume(t, s)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]int{} // how many
-	ask := func(when string) error {
-		paths, err := s.Kernel.VolumePathNames(volume)
+func askPathNames(q *inquiry) {
+	volume, at := q.newVolume(), q.mountPoint()
+	answers := note(q, map[string]int{}) // how many
+	ask := func(when string) {
+		paths, err := q.Kernel.VolumePathNames(volume)
 		answers[when] = len(paths)
-		return err
+		q.check(err)
 	}
-	if err := ask("never mounted"); err != nil {
-		return answers, err
-	}
+	ask("never mounted")
 	for _, remove := range []struct {
 		how string
 		do  func() error
 	}{
-		{"DeleteVolumeMountPointW", func() error { return s.Kernel.DeleteVolumeMountPoint(at) }},
+		{"DeleteVolumeMountPointW", func() error { return q.Kernel.DeleteVolumeMountPoint(at) }},
 		{"FSCTL_DELETE_REPARSE_POINT", func() error {
-			h, err := openPlace(s, strings.TrimSuffix(at, `\`), win32.FILE_WRITE_ATTRIBUTES, shareAll)
-			if err != nil {
-				return err
-			}
+			h, err := q.openPlace(at, win32.FILE_WRITE_ATTRIBUTES, shareAll)
+			q.check(err)
 			defer h.Close()
 			return send(h, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
 		}},
 	} {
-		if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-			return answers, err
-		}
-		if err := ask("mounted, before " + remove.how); err != nil {
-			return answers, err
-		}
-		if err := remove.do(); err != nil {
-			return answers, err
-		}
-		if err := ask("after " + remove.how); err != nil {
-			return answers, err
-		}
+		q.check(q.Kernel.SetVolumeMountPoint(at, volume))
+		ask("mounted, before " + remove.how)
+		q.check(remove.do())
+		ask("after " + remove.how)
 	}
-	return answers, nil
 }
 
 // held is the results of mounting and unmounting while a handle is open on the directory.
 type held struct {
 	Mount, Unmount string
-	Ended          string `json:",omitempty"` // why the rest was not tried
+	Ended          string // why the rest was not tried
 }
 
-func askHolders(t testing.TB, s Subject) (any, error) {
-	volume, _, err := freshVolume(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askHolders(q *inquiry) {
+	volume := q.newVolume()
 	const pinned = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
 	const list, write = win32.FILE_LIST_DIRECTORY, win32.FILE_WRITE_ATTRIBUTES
-	return map[string]held{
-		"may delete":              mountHeld(s, volume, list|win32.DELETE, shareAll),
-		"does not share deletion": mountHeld(s, volume, list, pinned),
-		"does not share deletion, and may write attributes": mountHeld(s, volume, list|write, pinned),
-	}, nil
+	note(q, map[string]held{
+		"may delete":              q.mountHeld(volume, list|win32.DELETE, shareAll),
+		"does not share deletion": q.mountHeld(volume, list, pinned),
+		"does not share deletion, and may write attributes": q.mountHeld(volume, list|write, pinned),
+	})
 }
 
 // mountHeld mounts and unmounts a volume while a directory is held, and each without the handle where that fails. An
 // error without it, too, ends the part: its code is in the answer.
-func mountHeld(s Subject, volume string, access, share uint32) (answer held) {
-	at, err := mountPoint(s)
-	if err != nil {
-		answer.Ended = "making a directory: " + verdict(err)
-		return answer
-	}
+func (q *inquiry) mountHeld(volume string, access, share uint32) (answer held) {
+	at := q.mountPoint()
 	for _, step := range []struct {
 		call   func() error
 		result *string
 	}{
-		{func() error { return s.Kernel.SetVolumeMountPoint(at, volume) }, &answer.Mount},
-		{func() error { return s.Kernel.DeleteVolumeMountPoint(at) }, &answer.Unmount},
+		{func() error { return q.Kernel.SetVolumeMountPoint(at, volume) }, &answer.Mount},
+		{func() error { return q.Kernel.DeleteVolumeMountPoint(at) }, &answer.Unmount},
 	} {
-		h, err := openPlace(s, strings.TrimSuffix(at, `\`), access, share)
+		h, err := q.openPlace(at, access, share)
 		if err != nil {
 			answer.Ended = "opening the directory: " + verdict(err)
 			return answer
@@ -156,33 +125,27 @@ func mountPointNames(mountPoint, volume string) []byte {
 
 // askMountManagerTold removes a mount point through a handle that does not share deletion, as the agent could. The page
 // spells a mount point \DosDevices\E:\dir; whether other spellings count is open.
-func askMountManagerTold(t testing.TB, s Subject) (any, error) {
-	volume, at, err := freshVolume(t, s)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-		return nil, err
-	}
-	at = strings.TrimSuffix(at, `\`)
-	const access, share = win32.FILE_LIST_DIRECTORY | win32.FILE_WRITE_ATTRIBUTES,
-		win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE
-	place, err := openPlace(s, at, access, share)
-	if err != nil {
-		return nil, err
-	}
+func askMountManagerTold(q *inquiry) {
+	volume, at := q.newVolume(), q.mountPoint()
+	q.check(q.Kernel.SetVolumeMountPoint(at, volume))
+	place, err := q.openPlace(at, win32.FILE_LIST_DIRECTORY|win32.FILE_WRITE_ATTRIBUTES,
+		win32.FILE_SHARE_READ|win32.FILE_SHARE_WRITE)
+	q.check(err)
 	defer place.Close()
+	at = strings.TrimSuffix(at, `\`)
 	var answers []string
 	step := func(name string, err error) (listed bool) {
-		paths, failure := s.Kernel.VolumePathNames(volume)
+		paths, failure := q.Kernel.VolumePathNames(volume)
 		answers = append(answers, fmt.Sprintf("%s: %s; listed: %d, %s", name, verdict(err), len(paths), verdict(failure)))
+		q.noted = answers
 		return failure != nil || len(paths) > 0
 	}
 	err = send(place, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT))
 	listed := step("FSCTL_DELETE_REPARSE_POINT", err)
-	manager, err := s.Kernel.OpenDevice(`\\.\MountPointManager`, readWrite)
+	manager, err := q.Kernel.OpenDevice(`\\.\MountPointManager`, readWrite)
 	if err != nil {
-		return append(answers, "opening the mount manager: "+verdict(err)), nil
+		q.noted = append(answers, "opening the mount manager: "+verdict(err))
+		return
 	}
 	defer manager.Close()
 	unique := strings.TrimSuffix(strings.Replace(volume, `\\?\`, `\??\`, 1), `\`)
@@ -193,5 +156,4 @@ func askMountManagerTold(t testing.TB, s Subject) (any, error) {
 		err := send(manager, mountPointDeleted, mountPointNames(spelling, unique))
 		listed = step("IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED of "+strings.Replace(spelling, at, "C:…", 1), err)
 	}
-	return answers, nil
 }

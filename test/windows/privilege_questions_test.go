@@ -3,8 +3,7 @@
 package windows
 
 import (
-	"crypto/rand"
-	"testing"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -19,42 +18,33 @@ func privilegeQuestions() []Question {
 	}
 }
 
-func askPrivileges(_ testing.TB, s Subject) (any, error) {
-	early, err := emptyDirectory(s)
-	if err != nil {
-		return nil, err
-	}
-	defer early.Close()
+func askPrivileges(q *inquiry) {
 	link := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + mountParent,
-		PrintName: mountParent}
-	answers := map[string]string{"link, before": verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))}
+		PrintName: mountParent}.Bytes()
+	answers := note(q, map[string]string{})
+	early := q.emptyDirectory()
+	defer early.Close()
+	answers["link, before"] = verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link))
 	for _, p := range node.Privileges() {
-		answers[p.GetName()] = verdict(s.Kernel.EnablePrivilege(p.GetName()))
+		answers[p.GetName()] = verdict(q.Kernel.EnablePrivilege(p.GetName()))
 	}
-	answers["link, through the handle from before"] = verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))
-	late, err := emptyDirectory(s)
-	if err != nil {
-		return answers, err
-	}
+	answers["link, through the handle from before"] = verdict(send(early, win32.FSCTL_SET_REPARSE_POINT, link))
+	late := q.emptyDirectory()
 	defer late.Close()
-	answers["link, through a new handle"] = verdict(send(late, win32.FSCTL_SET_REPARSE_POINT, link.Bytes()))
-	return answers, nil
+	answers["link, through a new handle"] = verdict(send(late, win32.FSCTL_SET_REPARSE_POINT, link))
 }
 
 // emptyDirectory makes a directory and opens it to become a reparse point.
-func emptyDirectory(s Subject) (kernel.Handle, error) {
-	name := "link-" + rand.Text()
-	if err := makeDirectory(s, mountParent, name); err != nil {
-		return nil, err
-	}
-	return openPlace(s, mountParent+`\`+name, win32.FILE_WRITE_ATTRIBUTES, shareAll)
+func (q *inquiry) emptyDirectory() kernel.Handle {
+	q.Helper()
+	h, err := q.openPlace(q.mountPoint(), win32.FILE_WRITE_ATTRIBUTES, shareAll)
+	q.check(err)
+	return h
 }
 
-const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE
-
 // openPlace opens a directory, link or mount point itself.
-func openPlace(s Subject, path string, access, share uint32) (kernel.Handle, error) {
-	return s.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
+func (s Subject) openPlace(path string, access, share uint32) (kernel.Handle, error) {
+	return s.Kernel.OpenFile(nil, `\\?\`+strings.TrimSuffix(path, `\`), kernel.OpenOptions{
 		Access: access, Share: share, Disposition: win32.FILE_OPEN,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})

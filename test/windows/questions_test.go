@@ -19,7 +19,7 @@ import (
 type Question struct {
 	Number int // R1, R2 and so on, in the order in which they arose
 	Text   string
-	ask    func(t testing.TB, s Subject) (answer any, err error)
+	ask    func(q *inquiry)
 }
 
 // A Subject is the node to which questions are put.
@@ -108,20 +108,40 @@ func (a Answer) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s: %+v %s", a.Status, a.Answer, a.Reason))
 }
 
-// Ask asks a question. A failure is an answer as well: it ends neither the test nor the other questions.
+// questionLimit is how long a question may take.
+const questionLimit = 4 * time.Minute
+
+// Ask asks a question. A failure is an answer as well, also to hang or to panic: it ends neither the test nor the other
+// questions.
 func (q Question) Ask(t testing.TB, s Subject) Answer {
 	t.Helper()
-	a := Answer{Status: "answered"}
-	var err error
-	a.Answer, err = q.ask(t, s)
-	var skipped Unavailable
-	switch {
-	case errors.As(err, &skipped):
-		a.Status, a.Reason = "not asked", string(skipped)
-	case err != nil:
-		a.Status, a.Reason = "failed", err.Error()
+	answers := make(chan Answer, 1)
+	go func() {
+		r := &recorder{TB: t, failure: errors.New("it ended the test")}
+		i := &inquiry{TB: r, Subject: s}
+		defer func() {
+			if broken := recover(); broken != nil {
+				r.failure = fmt.Errorf("panic: %v", broken)
+			}
+			a := Answer{Status: "answered", Answer: i.noted}
+			var unavailable Unavailable
+			switch {
+			case errors.As(r.failure, &unavailable):
+				a.Status, a.Reason = "not asked", string(unavailable)
+			case r.failure != nil:
+				a.Status, a.Reason = "failed", r.failure.Error()
+			}
+			answers <- a
+		}()
+		q.ask(i)
+		r.failure = nil
+	}()
+	select {
+	case answer := <-answers:
+		return answer
+	case <-time.After(questionLimit):
+		return Answer{Status: "failed", Reason: fmt.Sprintf("it did not end in %v", questionLimit)}
 	}
-	return a
 }
 
 // Questions returns all of them, those that this system cannot be asked included.
@@ -137,5 +157,5 @@ func portableQuestions() []Question {
 
 // unasked returns a question that needs more than one machine.
 func unasked(number int, text, why string) Question {
-	return Question{number, text, func(testing.TB, Subject) (any, error) { return nil, Unavailable(why) }}
+	return Question{number, text, func(q *inquiry) { q.Fatal(Unavailable(why)) }}
 }

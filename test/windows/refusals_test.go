@@ -77,10 +77,7 @@ func TestArrivalOfAVolume(t *testing.T) {
 	} {
 		s := emulatedSubject(t, test.switches)
 		s.Kernel, s.Timeout = test.kernel(s.Kernel), time.Millisecond
-		answer, err := arrival(t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := (&inquiry{TB: t, Subject: s}).arrival()
 		same(t, answer["volume"], test.want)
 		same(t, answer["arrived, opened without access, IOCTL_VOLUME_IS_OFFLINE"], test.offline)
 	}
@@ -90,56 +87,41 @@ func TestArrivalOfAVolume(t *testing.T) {
 func TestMountingIsRefused(t *testing.T) {
 	s := emulatedSubject(t, scenario.DefaultSwitches())
 	s.Kernel = &refusing{Kernel: s.Kernel, mounting: true}
-	answer, err := askHolders(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const code = "ERROR_SHARING_VIOLATION"
 	ended := held{Mount: code, Ended: "without the handle: " + code}
-	same(t, answer, any(map[string]held{
+	same(t, Question{ask: askHolders}.Ask(t, s).Answer, any(map[string]held{
 		"may delete": ended, "does not share deletion": ended, "does not share deletion, and may write attributes": ended,
 	}))
 }
 
 // A question that needs a formatted volume waits until Windows' provider knows the partition.
 func TestFormattingIsRefusedAtFirst(t *testing.T) {
-	s := emulatedSubject(t, scenario.DefaultSwitches())
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Kernel, s.Timeout = &refusing{Kernel: s.Kernel, formats: 2}, time.Minute
-	if _, _, err := formatted(s, d); err != nil {
-		t.Error(err)
-	}
+	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.DefaultSwitches())}
+	q.Kernel, q.Timeout = &refusing{Kernel: q.Kernel, formats: 2}, time.Minute
+	q.newVolume()
 }
 
 // Questions change only the disks that they attach. The default node has three others.
 func TestQuestionsChangeOnlyTheirDisks(t *testing.T) {
-	s := emulatedSubject(t, scenario.DefaultSwitches())
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(d Disk) (opened bool) {
-		h, err := openDisk(s, d)
+	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.DefaultSwitches())}
+	d := q.attach()
+	opens := func(disk uint32) bool {
+		h, err := q.Subject.openDisk(disk)
 		if err == nil {
 			_ = h.Close()
 		}
 		return err == nil
 	}
-	same(t, []bool{open(d), open(numbered(0)), open(numbered(1)), open(numbered(2))}, []bool{true, false, false, false})
-	volumes, err := s.Kernel.VolumeNames()
+	same(t, []bool{opens(d.Number()), opens(0), opens(1), opens(2)}, []bool{true, false, false, false})
+	volumes, err := q.Kernel.VolumeNames()
 	if err != nil || len(volumes) == 0 {
 		t.Fatalf("the node has the volumes %q, %v", volumes, err)
 	}
 	for _, volume := range volumes {
-		if s.Kernel.FormatVolume(volume, "NTFS") == nil {
+		if q.Kernel.FormatVolume(volume, "NTFS") == nil {
 			t.Errorf("%s was formatted", volume)
 		}
 	}
-	if err := d.Detach(); err != nil {
-		t.Fatal(err)
-	}
-	same(t, open(numbered(d.Number())), false)
+	q.check(d.Detach())
+	same(t, opens(d.Number()), false)
 }

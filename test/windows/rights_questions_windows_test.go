@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
@@ -28,102 +26,69 @@ func rightsQuestions() []Question {
 	}
 }
 
-func askEncryption(t testing.TB, s Subject) (any, error) {
-	answers := map[string]string{}
+func askEncryption(q *inquiry) {
+	answers := note(q, map[string]string{})
 	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": newEncryptedShare,
 		"does not": newShare} {
-		share, err := share(t)
-		if err != nil {
-			return answers, err
-		}
+		share, err := share(q)
+		q.check(err)
 		for with, private := range map[string]bool{"with": true, "without": false} {
 			name := with + " encryption, a share that " + kind
-			err := s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
+			err := q.mapShare(share, private)
 			answers[name] = verdict(err)
 			if err != nil {
 				continue
 			}
-			root, err := openDirectory(s, nil, `\\?\UNC`+share.Remote[1:]+`\`)
-			if err == nil {
-				_ = root.Close()
-			}
-			answers[name+", opened"] = verdict(err)
-			if err := s.Kernel.RemoveSMBGlobalMapping(share.Remote); err != nil {
-				return answers, err
-			}
+			answers[name+", opened"] = verdict(q.opens(nil, root(share)))
+			q.check(q.Kernel.RemoveSMBGlobalMapping(share.Remote))
 		}
 	}
-	return answers, nil
 }
 
-func askWithoutPrivileges(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	volume, p, err := formatted(s, d)
-	if err != nil {
-		return nil, err
-	}
-	how, err := d.Grow(2 * gib)
-	if err != nil {
-		return nil, err
-	}
+func askWithoutPrivileges(q *inquiry) {
+	answers, d := note(q, map[string]string{}), q.attach()
+	volume, p := q.ntfsVolume(d.Number())
+	answers["grown"] = q.grow(d, 2*gib)
 	token, err := UnprivilegedToken()
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
 	defer func() { _ = token.Close() }()
-	answers := map[string]string{"grown": how}
-	err = AsToken(token, func() {
-		answers["CM_Reenumerate_DevNode"] = verdict(s.Kernel.ReenumerateDevices())
-		h, err := openDisk(s, d)
+	q.check(AsToken(token, func() {
+		answers["CM_Reenumerate_DevNode"] = verdict(q.Kernel.ReenumerateDevices())
+		h, err := q.Subject.openDisk(d.Number())
 		answers["open the disk"] = verdict(err)
 		if err != nil {
 			return
 		}
 		defer h.Close()
-		_, err = h.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24))
-		answers["IOCTL_DISK_UPDATE_DRIVE_SIZE"] = verdict(err)
-		const more = 512 * mib
-		answers["IOCTL_DISK_GROW_PARTITION"] = verdict(send(h, win32.IOCTL_DISK_GROW_PARTITION,
-			win32.GrowPartition{Number: p.Number, BytesToGrow: more}.Bytes()))
-		v, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+		answers["IOCTL_DISK_UPDATE_DRIVE_SIZE"] = verdict(updateDriveSize(h))
+		answers["IOCTL_DISK_GROW_PARTITION"] = verdict(growPartition(h, p))
+		v, err := q.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
 		answers["open the volume"] = verdict(err)
 		if err != nil {
 			return
 		}
 		defer v.Close()
 		answers["FSCTL_EXTEND_VOLUME"] = verdict(send(v, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume((p.Length+more)/512)))
-	})
-	return answers, err
+	}))
 }
 
-func askMakersOfLinks(t testing.TB, s Subject) (any, error) {
-	target := machine.RandomName()
-	if err := makeDirectory(s, mountParent, target); err != nil {
-		return nil, err
-	}
-	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
-	if err != nil {
-		return nil, err
-	}
-	n = n.For(operation.Everything())
-	answers := map[string]string{}
-	for _, made := range mklinks(t, mountParent+`\`+target) {
+func askMakersOfLinks(q *inquiry) {
+	target, answers := machine.RandomName(), note(q, map[string]string{})
+	q.check(q.makeDirectory(mountParent, target))
+	n := q.agent()
+	for _, made := range mklinks(q, mountParent+`\`+target) {
 		if made.err != nil {
 			answers[made.name] = made.err.Error()
 			continue
 		}
-		h, err := s.Kernel.OpenFile(nil, `\\?\`+made.path, kernel.OpenOptions{Access: win32.FILE_READ_ATTRIBUTES,
+		h, err := q.Kernel.OpenFile(nil, `\\?\`+made.path, kernel.OpenOptions{Access: win32.FILE_READ_ATTRIBUTES,
 			Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE})
 		if err == nil {
 			_ = h.Close()
 		}
 		answers[made.name+", followed"] = verdict(err)
-		answers[made.name+", walked by the agent"] = verdict(n.Filesystem.Mkdir(t.Context(), made.path+`\made`))
+		answers[made.name+", walked by the agent"] = verdict(n.Filesystem.Mkdir(q.Context(), made.path+`\made`))
 	}
-	return answers, nil
 }
 
 // A madeLink is a link that Windows' own mklink made, or why it did not.
@@ -163,11 +128,7 @@ func mklinks(t testing.TB, target string) (links []madeLink) {
 func TestLinksThatLeadOut(t *testing.T) {
 	onThisMachine(t)
 	s, outside := machineSubject(t), t.TempDir()
-	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n = n.For(operation.Everything())
+	n := (&inquiry{TB: t, Subject: s}).agent()
 	for _, link := range mklinks(t, outside) {
 		if link.err != nil {
 			t.Errorf("%s: %v", link.name, link.err)

@@ -4,7 +4,6 @@ package windows
 
 import (
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -19,25 +18,17 @@ func rootQuestions() []Question {
 	}
 }
 
-func askFirstListing(t testing.TB, s Subject) (any, error) {
-	volume, at, err := freshVolume(t, s)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]string{"at once": listing(s, volume)}
+func askFirstListing(q *inquiry) {
+	answers, volume := note(q, map[string]string{}), q.newVolume()
+	answers["at once"] = q.listing(volume)
 	time.Sleep(time.Second) // Windows may put something there meanwhile
-	answers["after 1s"] = listing(s, volume)
-	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-		return answers, err
-	}
-	t.Cleanup(func() { _ = s.Kernel.DeleteVolumeMountPoint(at) })
-	answers["mounted"] = listing(s, `\\?\`+at)
-	return answers, nil
+	answers["after 1s"] = q.listing(volume)
+	answers["mounted"] = q.listing(`\\?\` + q.mount(volume))
 }
 
 // listing opens a directory and returns the names in it, or how that failed.
-func listing(s Subject, directory string) string {
-	h, err := openDirectory(s, nil, directory)
+func (s Subject) listing(directory string) string {
+	h, err := s.openDirectory(nil, directory)
 	if err != nil {
 		return "open: " + verdict(err)
 	}
@@ -54,16 +45,13 @@ func listing(s Subject, directory string) string {
 	return strings.Join(append(names, verdict(err)), ", ")
 }
 
-func askLockBesideReader(t testing.TB, s Subject) (any, error) {
-	volume, _, err := freshVolume(t, s)
-	if err != nil {
-		return nil, err
-	}
+func askLockBesideReader(q *inquiry) {
+	answers, volume := note(q, map[string]string{}), q.newVolume()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for again := time.NewTicker(5 * time.Millisecond); ; {
-			_ = listing(s, volume)
+			_ = q.listing(volume)
 			select {
 			case <-again.C:
 			case <-stop:
@@ -73,16 +61,11 @@ func askLockBesideReader(t testing.TB, s Subject) (any, error) {
 		}
 	}()
 	defer func() { close(stop); <-stopped }()
-	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return nil, err
-	}
+	h := q.openVolume(volume)
 	defer h.Close()
-	answers := map[string]string{}
-	answers["FSCTL_LOCK_VOLUME"] = strings.Join(s.attempt(func() string {
+	answers["FSCTL_LOCK_VOLUME"] = strings.Join(q.attempt(func() string {
 		return verdict(send(h, win32.FSCTL_LOCK_VOLUME, nil))
 	}), ", ")
-	answers["the reader"] = listing(s, volume)
+	answers["the reader"] = q.listing(volume)
 	answers["FSCTL_UNLOCK_VOLUME"] = verdict(send(h, win32.FSCTL_UNLOCK_VOLUME, nil))
-	return answers, nil
 }

@@ -20,7 +20,8 @@ import (
 func TestService(t *testing.T) {
 	onThisMachine(t)
 	const name = "csiproxy"
-	binary, subject := testnode.Command(t, "csi-proxy"), Subject{Kernel: kernel.New(), Timeout: time.Minute}
+	binary := testnode.Command(t, "csi-proxy")
+	q := &inquiry{TB: t, Subject: Subject{Kernel: kernel.New(), Timeout: time.Minute}}
 	service := func(verb string) {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), binary, "service", verb).CombinedOutput()
@@ -28,17 +29,7 @@ func TestService(t *testing.T) {
 			t.Fatalf("service %s: %v", verb, err)
 		}
 	}
-	is := func(state uint32) {
-		t.Helper()
-		reached, err := subject.pollUntil(func() (bool, error) {
-			s, err := subject.Kernel.QueryService(name)
-			return s.State == state, err
-		})
-		if err != nil || !reached {
-			t.Fatalf("the service does not get to state %d: %v", state, err)
-		}
-	}
-	if _, err := subject.Kernel.QueryService(name); err == nil {
+	if _, err := q.Kernel.QueryService(name); err == nil {
 		t.Skip("require a machine without the service " + name)
 	}
 	atEnd(t, "removing the service", func(ctx context.Context) error {
@@ -48,27 +39,23 @@ func TestService(t *testing.T) {
 		})
 	})
 	service("install")
-	if s, err := subject.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED &&
-		subject.Kernel.StartService(name) != nil {
+	if s, err := q.Kernel.QueryService(name); err != nil || s.State == win32.SERVICE_STOPPED &&
+		q.Kernel.StartService(name) != nil {
 		t.Fatalf("the installed service is %+v, %v", s, err)
 	}
-	is(win32.SERVICE_RUNNING)
+	q.awaitService(name, win32.SERVICE_RUNNING)
 	service("status")
 	client, err := adminclient.Dial(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	q.check(err)
 	served, err := client.ListAPIs(t.Context(), &admin.ListAPIsRequest{})
 	_ = client.Close()
 	if err != nil || len(served.GetApis()) != len(testnode.Released(t)) {
 		t.Errorf("the service serves %v, %v", served, err)
 	}
-	if err := subject.Kernel.StopService(name); err != nil {
-		t.Fatal(err)
-	}
-	is(win32.SERVICE_STOPPED)
+	q.check(q.Kernel.StopService(name))
+	q.awaitService(name, win32.SERVICE_STOPPED)
 	service("uninstall")
-	if _, err := subject.Kernel.QueryService(name); err == nil {
+	if _, err := q.Kernel.QueryService(name); err == nil {
 		t.Error("the service still exists after it was uninstalled")
 	}
 }

@@ -5,7 +5,6 @@ package windows
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -23,124 +22,93 @@ func shareQuestions() []Question {
 	}
 }
 
-// mapped maps a share until the test ends.
-func mapped(t testing.TB, s Subject, private bool) (Share, error) {
-	t.Helper()
-	share, err := s.Share(t)
-	if err != nil {
-		return share, err
-	}
-	t.Cleanup(func() { _ = s.Kernel.RemoveSMBGlobalMapping(share.Remote) })
-	err = s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
-	return share, machine.LogonRefused(err)
+func (q *inquiry) share() Share {
+	q.Helper()
+	share, err := q.Share(q)
+	q.check(err)
+	return share
 }
 
-func askMappingFailures(t testing.TB, s Subject) (any, error) {
-	share, err := s.Share(t)
-	if err != nil {
-		return nil, err
-	}
+// mapShare maps a share.
+func (s Subject) mapShare(share Share, private bool) error {
+	return s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
+}
+
+// mapped maps a new share until the test ends.
+func (q *inquiry) mapped(private bool) Share {
+	q.Helper()
+	share := q.share()
+	q.Cleanup(func() { _ = q.Kernel.RemoveSMBGlobalMapping(share.Remote) })
+	q.check(machine.LogonRefused(q.mapShare(share, private)))
+	return share
+}
+
+func askMappingFailures(q *inquiry) {
+	share := q.share()
 	server := share.Remote[:strings.LastIndex(share.Remote, `\`)]
 	create := func(remote, user, password string) string {
-		defer func() { _ = s.Kernel.RemoveSMBGlobalMapping(remote) }()
-		return verdict(s.Kernel.CreateSMBGlobalMapping(remote, user, kernel.Secret(password), false))
+		defer func() { _ = q.Kernel.RemoveSMBGlobalMapping(remote) }()
+		return verdict(q.mapShare(Share{Remote: remote, User: user, Password: password}, false))
 	}
-	answers := map[string]string{
-		"no such server": create(`\\no-such-server.invalid\share`, share.User, share.Password),
-		"no such share":  create(server+`\no-such-share`, share.User, share.Password),
-		"wrong password": create(share.Remote, share.User, share.Password+"x"),
-		"no such user":   create(share.Remote, "no-such-user", share.Password),
-		"malformed path": create(`\\`, share.User, share.Password),
-		"right, the first time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User,
-			kernel.Secret(share.Password), false)),
-		"right, the second time": verdict(s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User,
-			kernel.Secret(share.Password), false)),
-	}
-	other, err := s.Stranger(t)
-	if err != nil {
-		return answers, err
-	}
+	answers := note(q, map[string]string{
+		"no such server":         create(`\\no-such-server.invalid\share`, share.User, share.Password),
+		"no such share":          create(server+`\no-such-share`, share.User, share.Password),
+		"wrong password":         create(share.Remote, share.User, share.Password+"x"),
+		"no such user":           create(share.Remote, "no-such-user", share.Password),
+		"malformed path":         create(`\\`, share.User, share.Password),
+		"right, the first time":  verdict(q.mapShare(share, false)),
+		"right, the second time": verdict(q.mapShare(share, false)),
+	})
+	other, err := q.Stranger(q)
+	q.check(err)
 	another := func() string { return create(other.Remote, other.User, other.Password) }
 	answers["another share as another user"] = another()
-	if err := s.Kernel.RemoveSMBGlobalMapping(share.Remote); err != nil {
-		return answers, err
-	}
+	q.check(q.Kernel.RemoveSMBGlobalMapping(share.Remote))
 	refused, result, begun := win32.ERROR_SESSION_CREDENTIAL_CONFLICT.Name(), "", time.Now()
-	_, err = s.pollUntil(func() (bool, error) { result = another(); return result != refused, nil })
+	_, _ = q.pollUntil(func() (bool, error) { result = another(); return result != refused, nil })
 	answers["another share as another user, the first one not mapped any more"] = result
 	answers["which it was after"] = time.Since(begun).Round(time.Second).String()
 	answers["a user name without its machine"] = create(share.Remote,
 		share.User[strings.LastIndex(share.User, `\`)+1:], share.Password)
-	return answers, err
 }
 
 // askUnmapped finds out whether an open directory of a share is a way around the list of mappings. The share's root is
 // asked for a name that it does not have: a server that is asked says so.
-func askUnmapped(t testing.TB, s Subject) (any, error) {
-	share, err := mapped(t, s, false)
-	if err != nil {
-		return nil, err
-	}
-	root := root(share)
-	directory, err := openDirectory(s, nil, root)
-	if err != nil {
-		_ = s.Kernel.RemoveSMBGlobalMapping(share.Remote)
-		return nil, err
-	}
+func askUnmapped(q *inquiry) {
+	share, answers := q.mapped(false), note(q, map[string]string{})
+	directory, err := q.openDirectory(nil, root(share))
+	q.check(err)
 	defer directory.Close()
-	below := func() string {
-		h, err := openDirectory(s, directory, "none")
-		if err == nil {
-			_ = h.Close()
-		}
-		return verdict(err)
-	}
-	answers := map[string]string{"below, mapped": below()}
-	if err := s.Kernel.RemoveSMBGlobalMapping(share.Remote); err != nil {
-		return answers, err
-	}
-	answers["below, not mapped"] = below()
-	again, err := openDirectory(s, nil, root)
-	if err == nil {
-		_ = again.Close()
-	}
-	answers["by path, not mapped"] = verdict(err)
-	return answers, nil
+	answers["below, mapped"] = verdict(q.opens(directory, "none"))
+	q.check(q.Kernel.RemoveSMBGlobalMapping(share.Remote))
+	answers["below, not mapped"] = verdict(q.opens(directory, "none"))
+	answers["by path, not mapped"] = verdict(q.opens(nil, root(share)))
 }
 
 // root returns the path of a share's root for calls of files.
 func root(s Share) string { return `\\?\UNC` + s.Remote[1:] + `\` }
 
-func askReconnected(t testing.TB, s Subject) (any, error) {
-	share, err := mapped(t, s, false)
-	if err != nil {
-		return nil, err
-	}
+func askReconnected(q *inquiry) {
+	share := q.mapped(false)
 	var answers []string
+	add := func(what, answer string) {
+		answers = append(answers, what+": "+answer)
+		q.noted = answers
+	}
 	status := func(when string) {
-		mappings, err := s.Kernel.SMBGlobalMappings()
+		mappings, err := q.Kernel.SMBGlobalMappings()
 		answer := "not listed, " + verdict(err)
 		for _, m := range mappings {
 			if strings.EqualFold(m.RemotePath, share.Remote) {
 				answer = win32.SMBMappingStatusName(m.Status)
 			}
 		}
-		answers = append(answers, when+": "+answer)
+		add(when, answer)
 	}
-	open := func() {
-		answers = append(answers, "open: "+timed(func() error {
-			h, err := openDirectory(s, nil, root(share))
-			if err == nil {
-				_ = h.Close()
-			}
-			return err
-		}))
-	}
+	open := func() { add("open", timed(func() error { return q.opens(nil, root(share)) })) }
 	open()
 	status("opened")
-	if err := s.Drop(share); err != nil {
-		return answers, err
-	}
+	q.check(q.Drop(share))
 	status("session ended")
 	open()
 	opened := time.Now()
@@ -148,13 +116,21 @@ func askReconnected(t testing.TB, s Subject) (any, error) {
 		time.Sleep(time.Until(opened.Add(after)))
 		status(fmt.Sprintf("%v after the open", after))
 	}
-	return answers, s.Kernel.RemoveSMBGlobalMapping(share.Remote)
+	q.check(q.Kernel.RemoveSMBGlobalMapping(share.Remote))
 }
 
-func openDirectory(s Subject, in kernel.Handle, name string) (kernel.Handle, error) {
+func (s Subject) openDirectory(in kernel.Handle, name string) (kernel.Handle, error) {
 	return s.Kernel.OpenFile(in, name, kernel.OpenOptions{
-		Access:      win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES,
-		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Access: win32.FILE_LIST_DIRECTORY | win32.FILE_READ_ATTRIBUTES, Share: shareAll,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE,
 	})
+}
+
+// opens opens a directory and closes it again.
+func (s Subject) opens(in kernel.Handle, name string) error {
+	h, err := s.openDirectory(in, name)
+	if err == nil {
+		_ = h.Close()
+	}
+	return err
 }

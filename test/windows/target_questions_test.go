@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -26,22 +25,28 @@ func targetQuestions() []Question {
 }
 
 // startInitiator starts the service that all of iscsidsc.dll talks to.
-func startInitiator(t testing.TB, s Subject) error {
-	t.Helper()
-	if s.Initiator != nil {
-		return s.Initiator(t)
+func (q *inquiry) startInitiator() {
+	q.Helper()
+	if q.Initiator != nil {
+		q.check(q.Initiator(q))
+		return
 	}
-	if err := s.Kernel.StartService(initiatorService); err != nil && !errors.Is(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
-		return err
+	if err := q.Kernel.StartService(initiatorService); !errors.Is(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
+		q.check(err)
 	}
-	running, err := s.pollUntil(func() (bool, error) {
-		info, err := s.Kernel.QueryService(initiatorService)
-		return info.State == win32.SERVICE_RUNNING, err
+	q.awaitService(initiatorService, win32.SERVICE_RUNNING)
+}
+
+// awaitService waits until a service has a state.
+func (q *inquiry) awaitService(name string, state uint32) {
+	q.Helper()
+	reached, err := q.pollUntil(func() (bool, error) {
+		s, err := q.Kernel.QueryService(name)
+		return s.State == state, err
 	})
-	if err == nil && !running {
-		err = errors.New(initiatorService + " does not start")
+	if q.check(err); !reached {
+		q.Fatal(fmt.Errorf("the service %s does not get to state %d", name, state))
 	}
-	return err
 }
 
 // timed returns the result of a call and its duration.
@@ -51,101 +56,80 @@ func timed(call func() error) string {
 	return fmt.Sprintf("%s in %v", verdict(err), time.Since(start).Round(time.Millisecond))
 }
 
-func askSecretLengths(t testing.TB, s Subject) (any, error) {
-	if err := startInitiator(t, s); err != nil {
-		return nil, err
+func askSecretLengths(q *inquiry) {
+	q.startInitiator()
+	if q.Initiator != nil { // a machine's
+		q.check(MaySetCHAP())
 	}
-	if s.Initiator != nil { // a machine's
-		if err := MaySetCHAP(); err != nil {
-			return nil, err
-		}
-	}
-	answers := map[string]string{}
+	answers := note(q, map[string]string{})
 	for _, length := range []int{11, 12, 16, 17, 0} {
 		secret := kernel.Secret(strings.Repeat("s", length))
-		answers[fmt.Sprint(length)] = verdict(s.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret))
+		answers[fmt.Sprint(length)] = verdict(q.Kernel.SetISCSIInitiatorCHAPSharedSecret(secret))
 	}
-	return answers, nil
 }
 
-func askDiscovery(t testing.TB, s Subject) (any, error) {
-	target, err := s.Target(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := startInitiator(t, s); err != nil {
-		return nil, err
-	}
-	answers := map[string]any{}
+// target gives the node a target, and starts its initiator.
+func (q *inquiry) target() Target {
+	q.Helper()
+	target, err := q.Target(q)
+	q.check(err)
+	q.startInitiator()
+	return target
+}
+
+// refresh has the initiator ask a portal for its targets.
+func (q *inquiry) refresh(portal []byte) error {
+	return q.Kernel.RefreshISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
+}
+
+// removePortal makes the initiator forget a portal.
+func (q *inquiry) removePortal(portal []byte) {
+	_ = q.Kernel.RemoveISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
+}
+
+func askDiscovery(q *inquiry) {
+	target, answers := q.target(), note(q, map[string]any{})
 	for _, name := range []string{target.Address, "localhost"} {
 		portal := win32.ISCSITargetPortal{Address: name, Socket: uint16(target.Port)}.Bytes()
-		if err := s.Kernel.AddISCSISendTargetPortal(portal); err != nil {
+		if err := q.Kernel.AddISCSISendTargetPortal(portal); err != nil {
 			answers[name] = verdict(err)
 			continue
 		}
-		refresh := timed(func() error {
-			return s.Kernel.RefreshISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
-		})
-		portals, count, err := s.Kernel.ReportISCSITargetPortals(target.IQN)
+		refresh := timed(func() error { return q.refresh(portal) })
+		portals, count, err := q.Kernel.ReportISCSITargetPortals(target.IQN)
 		var addresses []string
 		for i := range count {
 			p, err := win32.ParseISCSITargetPortal(portals[i*win32.SizeofISCSITargetPortal:])
-			if err != nil {
-				return answers, err
-			}
+			q.check(err)
 			addresses = append(addresses, fmt.Sprintf("%s:%d", p.Address, p.Socket))
 		}
-		mechanisms, mechanismErr := s.Kernel.ISCSIDiscoveryMechanisms(target.IQN)
+		mechanisms, mechanismErr := q.Kernel.ISCSIDiscoveryMechanisms(target.IQN)
 		answers[name] = map[string]any{
 			"refresh": refresh, "portals": addresses, "listing them": verdict(err),
 			"mechanisms": mechanisms, "asking for them": verdict(mechanismErr),
 		}
-		_ = s.Kernel.RemoveISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
+		q.removePortal(portal)
 	}
-	return answers, nil
 }
 
-// numbered is a disk that is known only by its number.
-type numbered uint32
-
-func (n numbered) Number() uint32 { return uint32(n) }
-
-func (numbered) Grow(int64) (string, error) { return "", Unavailable("another system's disk") }
-
-func (numbered) Write(int64, []byte) error { return Unavailable("another system's disk") }
-
-func (numbered) Detach() error { return Unavailable("another system's disk") }
-
-func (numbered) Attach() error { return Unavailable("another system's disk") }
-
-func askLogout(t testing.TB, s Subject) (any, error) {
-	target, err := s.Target(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := startInitiator(t, s); err != nil {
-		return nil, err
-	}
+func askLogout(q *inquiry) {
+	target, answers := q.target(), note(q, map[string]string{})
 	portal := win32.ISCSITargetPortal{Address: target.Address, Socket: uint16(target.Port)}.Bytes()
-	if err := s.Kernel.AddISCSISendTargetPortal(portal); err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { _ = s.Kernel.RemoveISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal) })
-	if err := s.Kernel.RefreshISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal); err != nil {
-		return nil, err
-	}
-	session, err := s.Kernel.LoginISCSITarget(kernel.ISCSILogin{
+	q.check(q.Kernel.AddISCSISendTargetPortal(portal))
+	q.Cleanup(func() { q.removePortal(portal) })
+	q.check(q.refresh(portal))
+	session, err := q.Kernel.LoginISCSITarget(kernel.ISCSILogin{
 		Target: target.IQN, Portal: portal,
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE | win32.ISCSI_LOGIN_OPTIONS_USERNAME | win32.ISCSI_LOGIN_OPTIONS_PASSWORD,
 		AuthType:             win32.ISCSI_CHAP_AUTH_TYPE, Username: target.User, Password: kernel.Secret(target.Secret),
 	})
-	if err != nil {
-		return nil, err
-	}
+	q.check(err)
+	logout := func() error { return q.Kernel.LogoutISCSITarget(session) }
+	defer func() { _ = logout() }() // also if the question ends before
 	const noNumber = 0xFFFFFFFF
 	disk := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
-	found, err := s.pollUntil(func() (bool, error) {
-		devices, count, err := s.Kernel.DevicesForISCSISession(session)
+	found, err := q.pollUntil(func() (bool, error) {
+		devices, count, err := q.Kernel.DevicesForISCSISession(session)
 		if err != nil && !errors.Is(err, win32.ISDSC_SESSION_BUSY) || count == 0 {
 			return false, err
 		}
@@ -156,52 +140,30 @@ func askLogout(t testing.TB, s Subject) (any, error) {
 		disk = all[0]
 		return disk.Number.DeviceNumber != noNumber, nil
 	})
-	if err == nil && !found {
-		err = errors.New("the target's disk has no number")
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Kernel.LogoutISCSITarget(session))
+	if q.check(err); !found {
+		q.Fatal("the target's disk has no number")
 	}
 	disk.InitiatorName = "" // the machine's
-	s.Disks.Add(disk.Number.DeviceNumber, machine.Identity{})
-	answers := map[string]string{"the new disk": fmt.Sprintf("%+v", disk)}
-	volume, _, err := formatted(s, numbered(disk.Number.DeviceNumber))
-	if err != nil {
-		return answers, errors.Join(err, s.Kernel.LogoutISCSITarget(session))
-	}
-	at, err := mountPoint(s)
-	if err != nil {
-		return answers, err
-	}
-	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-		return answers, err
-	}
-	t.Cleanup(func() { _ = s.Kernel.DeleteVolumeMountPoint(at) })
-	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return answers, err
-	}
-	answers["with the volume open"] = timed(func() error { return s.Kernel.LogoutISCSITarget(session) })
+	q.Disks.Add(disk.Number.DeviceNumber, machine.Identity{})
+	answers["the new disk"] = fmt.Sprintf("%+v", disk)
+	volume, _ := q.ntfsVolume(disk.Number.DeviceNumber)
+	q.mount(volume)
+	h := q.openVolume(volume)
+	answers["with the volume open"] = timed(logout)
 	_ = h.Close()
-	answers["with the volume mounted"] = timed(func() error { return s.Kernel.LogoutISCSITarget(session) })
-	return answers, nil
+	answers["with the volume mounted"] = timed(logout)
 }
 
-func askUnreachable(t testing.TB, s Subject) (any, error) {
-	if err := startInitiator(t, s); err != nil {
-		return nil, err
-	}
-	answers := map[string]string{}
+func askUnreachable(q *inquiry) {
+	q.startInitiator()
+	answers := note(q, map[string]string{})
 	for name, at := range map[string]win32.ISCSITargetPortal{
 		"no machine": {Address: "192.0.2.1", Socket: 3260}, "closed port": {Address: "127.0.0.1", Socket: 3261},
 		"no such name": {Address: "no-such-portal.invalid", Socket: 3260},
 	} {
 		portal := at.Bytes()
-		answers[name+", add"] = timed(func() error { return s.Kernel.AddISCSISendTargetPortal(portal) })
-		answers[name+", refresh"] = timed(func() error {
-			return s.Kernel.RefreshISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
-		})
-		_ = s.Kernel.RemoveISCSISendTargetPortal("", win32.ISCSI_ANY_INITIATOR_PORT, portal)
+		answers[name+", add"] = timed(func() error { return q.Kernel.AddISCSISendTargetPortal(portal) })
+		answers[name+", refresh"] = timed(func() error { return q.refresh(portal) })
+		q.removePortal(portal)
 	}
-	return answers, nil
 }

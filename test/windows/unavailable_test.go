@@ -74,7 +74,8 @@ func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	s := emulatedSubject(t, scenario.DefaultSwitches())
 	s.Initiator = func(t testing.TB) error { // as of a machine
 		t.Helper()
-		return startInitiator(t, Subject{Kernel: s.Kernel, Timeout: s.Timeout})
+		(&inquiry{TB: t, Subject: Subject{Kernel: s.Kernel, Timeout: s.Timeout}}).startInitiator()
+		return nil
 	}
 	q := Question{18, "?", askSecretLengths}
 	if a := q.Ask(t, s); a.Status != "not asked" {

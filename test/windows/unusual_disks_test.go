@@ -77,23 +77,21 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 		d, err := attach(t, bytes, sectorSize)
 		return lateDisk{d, lists}, err
 	}
-	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	grownAndPulled(t, s, 512)
+}
+
+// agent returns an agent's operations on the subject.
+func (q *inquiry) agent() *node.Node {
+	q.Helper()
+	n, err := node.New(q.Kernel, node.Config{WorkingDirs: []string{mountParent}})
+	q.check(err)
 	n = n.For(operation.Everything())
-	n.EnablePrivileges(t.Context())
-	grownAndPulled(t, s, n, 512)
+	n.EnablePrivileges(q.Context())
+	return n
 }
 
 func unusualDisks(t *testing.T, s Subject) {
 	t.Helper()
-	n, err := node.New(s.Kernel, node.Config{WorkingDirs: []string{mountParent}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n = n.For(operation.Everything())
-	n.EnablePrivileges(t.Context())
 	mbr := make([]byte, 512)
 	copy(mbr[440:], "\x12\x34\x56\x78")
 	copy(mbr[510:], "\x55\xAA")
@@ -113,20 +111,13 @@ func unusualDisks(t *testing.T, s Subject) {
 		"another system's content":  {luks, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := s.Attach(t, gib, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := &inquiry{TB: t, Subject: s}
+			d := q.attach()
 			// Windows reads the table when the disk comes.
-			if err := errors.Join(d.Write(0, test.content), d.Detach(), d.Attach()); err != nil {
-				t.Fatal(err)
-			}
-			h, err := openDisk(s, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			q.check(errors.Join(d.Write(0, test.content), d.Detach(), d.Attach()))
+			h := q.openDisk(d.Number())
 			defer h.Close()
-			err = n.Disks.PartitionDisk(t.Context(), d.Number())
+			err := q.agent().Disks.PartitionDisk(t.Context(), d.Number())
 			var failed *errdefs.Error
 			if refused := errors.As(err, &failed) && failed.Class == errdefs.FailedPrecondition; refused != test.refused ||
 				!refused && err != nil {
@@ -139,22 +130,17 @@ func unusualDisks(t *testing.T, s Subject) {
 		})
 	}
 	for name, sector := range map[string]uint32{"sectors of 512 bytes": 512, "sectors of 4096 bytes": 4096} {
-		t.Run(name, func(t *testing.T) { grownAndPulled(t, s, n, sector) })
+		t.Run(name, func(t *testing.T) { grownAndPulled(t, s, sector) })
 	}
 }
 
 // grownAndPulled takes a disk through a life in which it grows and is pulled out while it is mounted.
-func grownAndPulled(t *testing.T, s Subject, n *node.Node, sector uint32) {
+func grownAndPulled(t *testing.T, s Subject, sector uint32) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx := t.Context()
+	q, ctx := &inquiry{TB: t, Subject: s}, t.Context()
+	n := q.agent()
 	d, err := s.Attach(t, 2*gib, sector)
-	must(err)
+	q.check(err)
 	// A volume arrives some time after its disk or partition. Until then only listing it waits.
 	arrived := func() string {
 		t.Helper()
@@ -164,36 +150,33 @@ func grownAndPulled(t *testing.T, s Subject, n *node.Node, sector uint32) {
 			volumes, failure = n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
 			return failure == nil, nil
 		})
-		must(errors.Join(err, failure))
+		q.check(errors.Join(err, failure))
 		if len(volumes) != 1 {
 			t.Fatalf("the volumes are %q", volumes)
 		}
 		return volumes[0]
 	}
-	must(n.Disks.PartitionDisk(ctx, d.Number()))
+	q.check(n.Disks.PartitionDisk(ctx, d.Number()))
 	volume := arrived()
-	must(n.Volumes.FormatVolume(ctx, volume))
-	at, err := mountPoint(s)
-	must(err)
-	at = strings.TrimSuffix(at, `\`)
-	must(n.Volumes.MountVolume(ctx, volume, at))
+	q.check(n.Volumes.FormatVolume(ctx, volume))
+	at := strings.TrimSuffix(q.mountPoint(), `\`)
+	q.check(n.Volumes.MountVolume(ctx, volume, at))
 	before, err := n.Volumes.GetVolumeStats(ctx, volume)
-	must(err)
-	_, err = d.Grow(3 * gib)
-	must(err)
-	must(n.Disks.Rescan(ctx))
-	must(n.Volumes.ResizeVolume(ctx, arrived(), 0))
+	q.check(err)
+	q.grow(d, 3*gib)
+	q.check(n.Disks.Rescan(ctx))
+	q.check(n.Volumes.ResizeVolume(ctx, arrived(), 0))
 	after, err := n.Volumes.GetVolumeStats(ctx, volume)
-	must(err)
+	q.check(err)
 	if after.Total < before.Total+gib*9/10 {
 		t.Errorf("the volume has %d bytes, it had %d", after.Total, before.Total)
 	}
-	must(d.Detach())
+	q.check(d.Detach())
 	for range 2 { // the second time it is not mounted
-		must(n.Volumes.UnmountVolume(ctx, volume, at))
+		q.check(n.Volumes.UnmountVolume(ctx, volume, at))
 	}
-	must(d.Attach())
-	must(n.Disks.Rescan(ctx))
-	must(n.Volumes.MountVolume(ctx, arrived(), at))
-	must(n.Volumes.UnmountVolume(ctx, volume, at))
+	q.check(d.Attach())
+	q.check(n.Disks.Rescan(ctx))
+	q.check(n.Volumes.MountVolume(ctx, arrived(), at))
+	q.check(n.Volumes.UnmountVolume(ctx, volume, at))
 }

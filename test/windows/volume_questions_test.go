@@ -3,11 +3,9 @@
 package windows
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -25,71 +23,34 @@ func volumeQuestions() []Question {
 	}
 }
 
-func askLetter(t testing.TB, s Subject) (any, error) {
-	answers := map[string]string{}
-	for name, attributes := range map[string]uint64{"without": 0, "with": win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER} {
-		paths, err := pathsWith(t, s, attributes)
-		if err != nil {
-			return answers, err
-		}
+func askLetter(q *inquiry) {
+	answers := note(q, map[string]string{})
+	for name, attributes := range map[string]uint64{"without": 0, "with": noLetter} {
+		disk := q.attach().Number()
+		volume := q.volumeAt(disk, q.partition(disk, attributes).StartingOffset)
+		q.format(volume)
+		paths, err := q.Kernel.VolumePathNames(volume)
+		q.check(err)
 		answers[name] = strings.Join(paths, ", ")
 	}
-	return answers, nil
 }
 
-// pathsWith returns the mount points and letters that a new volume gets if its partition has these attributes.
-func pathsWith(t testing.TB, s Subject, attributes uint64) ([]string, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitionedWith(s, d, attributes)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.format(volume); err != nil {
-		return nil, err
-	}
-	return s.Kernel.VolumePathNames(volume)
-}
-
-func askSurprise(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	volume, _, err := formatted(s, d)
-	if err != nil {
-		return nil, err
-	}
-	at, err := mountPoint(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Kernel.SetVolumeMountPoint(at, volume); err != nil {
-		return nil, err
-	}
-	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return nil, err
-	}
+func askSurprise(q *inquiry) {
+	answers := note(q, map[string]string{})
+	d := q.attach()
+	volume, _ := q.ntfsVolume(d.Number())
+	at := q.mount(volume)
+	h := q.openVolume(volume)
 	defer h.Close()
-	if err := d.Detach(); err != nil {
-		return nil, err
-	}
-	answers := map[string]string{"flush through an open handle": verdict(h.Flush())}
-	_, err = s.Kernel.VolumeNameForMountPoint(at)
+	q.check(d.Detach())
+	answers["flush through an open handle"] = verdict(h.Flush())
+	_, err := q.Kernel.VolumeNameForMountPoint(at)
 	answers["name look-up"] = verdict(err)
-	_, err = s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
+	_, err = q.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
 	answers["open the volume"] = verdict(err)
-	_, err = s.Kernel.VolumeInformation(volume)
+	_, err = q.Kernel.VolumeInformation(volume)
 	answers["GetVolumeInformationW"] = verdict(err)
-	answers["DeleteVolumeMountPointW"] = verdict(s.Kernel.DeleteVolumeMountPoint(at))
-	return answers, nil
+	answers["DeleteVolumeMountPointW"] = verdict(q.Kernel.DeleteVolumeMountPoint(at))
 }
 
 type freeSpace struct {
@@ -101,26 +62,15 @@ type freeSpace struct {
 	Listing     string
 }
 
-func askFreeSpace(t testing.TB, s Subject) (any, error) {
-	d, err := s.Attach(t, gib, 0)
-	if err != nil {
-		return nil, err
-	}
-	p, err := partitioned(s, d)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return nil, err
-	}
-	answers := map[string]freeSpace{}
+func askFreeSpace(q *inquiry) {
+	answers := note(q, map[string]freeSpace{})
+	volume, p := q.rawVolume(q.attach().Number())
 	ask := func(name string) {
-		total, free, err := s.Kernel.DiskFreeSpace(volume)
+		total, free, err := q.Kernel.DiskFreeSpace(volume)
 		answer := freeSpace{Partition: p.Length, Call: verdict(err), Total: total, Free: free}
-		fileSystem, err := s.Kernel.VolumeInformation(volume)
-		answer.FileSystem, answer.Information = fileSystem, verdict(err)
-		root, err := s.Kernel.OpenFile(nil, volume, kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
+		answer.FileSystem, err = q.Kernel.VolumeInformation(volume)
+		answer.Information = verdict(err)
+		root, err := q.Kernel.OpenFile(nil, volume, kernel.OpenOptions{Access: win32.FILE_LIST_DIRECTORY, Share: shareAll,
 			Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE})
 		if err == nil {
 			err = errors.Join(root.Information(win32.FileFullDirectoryRestartInfo, make([]byte, 4096)), root.Close())
@@ -129,11 +79,8 @@ func askFreeSpace(t testing.TB, s Subject) (any, error) {
 		answers[name] = answer
 	}
 	ask("raw")
-	if _, err := s.format(volume); err != nil {
-		return answers, err
-	}
+	q.format(volume)
 	ask("formatted")
-	return answers, nil
 }
 
 type extend struct {
@@ -143,81 +90,35 @@ type extend struct {
 	PartitionSectors            int64
 }
 
-func askExtend(t testing.TB, s Subject) (any, error) {
-	answers := map[string]extend{}
+func askExtend(q *inquiry) {
+	answers := note(q, map[string]extend{})
 	for _, sector := range []uint32{512, 4096} {
-		answer, err := extendWith(t, s, sector)
-		if err != nil {
-			return answers, fmt.Errorf("sectors of %d bytes: %w", sector, err)
-		}
-		answers[fmt.Sprint(sector)] = answer
+		answers[fmt.Sprint(sector)] = q.extend(sector)
 	}
-	return answers, nil
 }
 
-func extendWith(t testing.TB, s Subject, sector uint32) (answer extend, err error) {
-	d, err := s.Attach(t, 4*gib, sector)
-	if err != nil {
-		return answer, err
-	}
-	_, p, err := formatted(s, d)
-	if err != nil {
-		return answer, err
-	}
-	disk, err := openDisk(s, d)
-	if err != nil {
-		return answer, err
-	}
-	// There is free space behind it: the plan leaves none, so the disk grows first.
-	_ = disk.Close()
-	if answer.Grown, err = d.Grow(5 * gib); err != nil {
-		return answer, err
-	}
-	if disk, err = openDisk(s, d); err != nil {
-		return answer, err
-	}
+func (q *inquiry) extend(sector uint32) (answer extend) {
+	d, err := q.Attach(q, 4*gib, sector)
+	q.check(err)
+	_, p := q.ntfsVolume(d.Number())
+	answer.Grown = q.grow(d, 5*gib) // the partition filled the disk
+	disk := q.openDisk(d.Number())
 	defer disk.Close()
-	if _, err := disk.DeviceIoControl(win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, nil, make([]byte, 24)); err != nil {
-		return answer, err
-	}
-	if err := send(disk, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil); err != nil {
-		return answer, err
-	}
-	if err := send(disk, win32.IOCTL_DISK_GROW_PARTITION,
-		win32.GrowPartition{Number: p.Number, BytesToGrow: 512 * mib}.Bytes()); err != nil {
-		return answer, err
-	}
-	volume, err := volumeAt(s, d, p.StartingOffset)
-	if err != nil {
-		return answer, err
-	}
-	h, err := s.Kernel.OpenDevice(strings.TrimSuffix(volume, `\`), readWrite)
-	if err != nil {
-		return answer, err
-	}
+	q.check(updateDriveSize(disk))
+	q.check(send(disk, win32.IOCTL_DISK_UPDATE_PROPERTIES, nil))
+	q.check(growPartition(disk, p))
+	h := q.openVolume(q.volumeAt(d.Number(), p.StartingOffset))
 	defer h.Close()
-	before, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
-	if err != nil {
-		return answer, err
+	sectors := func() int64 {
+		data, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+		q.check(err)
+		return data.NumberSectors
 	}
-	answer.SectorsBefore, answer.PartitionSectors = before.NumberSectors, (p.Length+512*mib)/int64(sector)
+	answer.SectorsBefore, answer.PartitionSectors = sectors(), (p.Length+more)/int64(sector)
 	answer.All = verdict(send(h, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionSectors)))
 	if answer.All != "success" {
 		answer.OneLess = verdict(send(h, win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(answer.PartitionSectors-1)))
 	}
-	after, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
-	answer.SectorsAfter = after.NumberSectors
-	return answer, err
-}
-
-// mountParent is the parent directory of mount points and links, made for the questions.
-const mountParent = `C:\var\lib\kubelet\plugins\csiproxy-questions`
-
-// mountPoint returns a new, empty directory of the node, with a backslash at its end.
-func mountPoint(s Subject) (string, error) {
-	name := "mount-" + rand.Text()
-	if err := makeDirectory(s, mountParent, name); err != nil {
-		return "", err
-	}
-	return mountParent + `\` + name + `\`, nil
+	answer.SectorsAfter = sectors()
+	return answer
 }
