@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,8 +66,8 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// The agent is killed while drivers work. The next one finds everything that the drivers know of: their calls succeed
-// when they are repeated, and no data is lost.
+// The agent is killed, or every other time stopped, while drivers work. The next one finds everything that the drivers
+// know of: their calls succeed when they are repeated, and no data is lost.
 func TestKilledAgentLosesNothing(t *testing.T) {
 	k := killed{testnode.ShortDir(t)}
 	p := k.launch(t)
@@ -85,13 +86,18 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 		team = append(team, &loadDriver{node: k, disks: []*claim{{serial: serial}}})
 	}
 	_ = admin.Close()
-	for range crashes(t) {
+	for i := range crashes(t) {
 		var back atomic.Bool // the drivers end the lives in which they are
 		done := make(chan struct{})
 		go func() { defer close(done); live(t, team, func() bool { return !back.Load() && !t.Failed() }) }()
 		moment := time.NewTimer(time.Duration(rand.Int64N(int64(300 * time.Millisecond))))
 		<-moment.C
-		p.Kill()
+		if i%2 == 1 {
+			_ = p.Command.Process.Signal(syscall.SIGTERM)
+			<-p.Ended
+		} else {
+			p.Kill()
+		}
 		p = k.launch(t)
 		back.Store(true)
 		<-done
