@@ -16,40 +16,20 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// TestNoAgent: a driver on a node without an agent learns it at once, with every group.
-func TestNoAgent(t *testing.T) {
-	c := newAgentHome(t).client(csiproxy.Options{})
-	_, err := caller.By(t, c).ListDiskIDs()
-	if !errors.Is(err, csiproxy.ErrNoAgent) || status.Code(err) != codes.Unavailable {
-		t.Errorf("a call without an agent fails with %v (%v), want ErrNoAgent and Unavailable", err, status.Code(err))
-	}
-	if versions, err := c.Connect(t.Context()); !errors.Is(err, csiproxy.ErrNoAgent) {
-		t.Errorf("Connect without an agent = %v, %v, want ErrNoAgent", versions, err)
-	}
-}
-
-// TestGroupThatIsOff: the other groups work.
-func TestGroupThatIsOff(t *testing.T) {
-	p := newAgentHome(t)
-	p.start("iscsi=off")
-	c := p.client(csiproxy.Options{})
-	versions, err := c.Connect(t.Context())
-	if err != nil || versions["disk"] != "v1" || versions["iscsi"] != "" {
-		t.Errorf("Connect = %v, %v, want disk v1 and no iscsi", versions, err)
-	}
-}
-
-// TestAgentComesLater: a client that was made before the agent started needs no new one.
+// TestAgentComesLater: a client that was made before the agent started needs no new one, and one group that is off
+// hinders no other.
 func TestAgentComesLater(t *testing.T) {
 	p := newAgentHome(t)
 	c := p.client(csiproxy.Options{})
-	if _, err := c.Connect(t.Context()); err == nil {
-		t.Fatal("connected without an agent")
+	if versions, err := c.Connect(t.Context()); !errors.Is(err, csiproxy.ErrNoAgent) {
+		t.Fatalf("Connect without an agent = %v, %v, want ErrNoAgent", versions, err)
 	}
-	p.start()
-	if _, err := caller.By(t, c).ListDiskIDs(); err != nil {
-		t.Error(err)
+	p.start("iscsi=off")
+	if versions, err := c.Connect(t.Context()); err != nil || versions["disk"] != "v1" || versions["iscsi"] != "" {
+		t.Errorf("Connect = %v, %v, want disk v1 and no iscsi", versions, err)
 	}
+	_, err := caller.By(t, c).ListDiskIDs()
+	caller.OK(t, err)
 }
 
 // TestRestart: drivers do not notice that the agent is replaced, whether the new one has the same versions, newer or
