@@ -129,7 +129,7 @@ func (w *world) replaceByLike() {
 	spec := theDiskSpec("")
 	spec.SerialNumber, spec.Formatted = "intruder", true
 	w.attach(spec)
-	w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+	w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
 	w.intruder = w.diskAsItIs()
 }
 
@@ -137,7 +137,7 @@ func (w *world) replaceByLike() {
 func (w *world) diskAsItIs() string {
 	w.t.Helper()
 	tree, err := w.observe()
-	w.must(err)
+	w.OK(err)
 	d := tree.GetDisks()[theDisk]
 	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.GetNumber(), d.GetOnline(), d.GetReadOnly(), w.diskDigest(theDisk))
 }

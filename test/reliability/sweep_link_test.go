@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // TestLinkCutBeforeItsTarget: an agent that dies between a link's directory and its target leaves an empty directory,
@@ -22,7 +22,7 @@ import (
 // names Rmdir, after which it succeeds.
 func TestLinkCutBeforeItsTarget(t *testing.T) {
 	const at = plugins + `\share`
-	mapLinked := mapShare(share, at, "csi-password")
+	mapLinked := mapShare(caller.Share, at, caller.Password)
 	for _, rebooted := range []bool{false, true} {
 		cut := newWorld(t)
 		cut.around.watch(callOf(t, mapLinked, win32.FSCTL_SET_REPARSE_POINT), func(call kernel.Call, _ func() error) error {
@@ -35,9 +35,8 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 		cut.restart(rebooted)
 
 		byDriver := newWorld(t)
-		byDriver.must(mapShare(share, "", "csi-password")(byDriver))
-		_, err := byDriver.Filesystem.Mkdir(byDriver.ctx, &filesystemapi.MkdirRequest{Path: at})
-		byDriver.must(err)
+		byDriver.OK(mapShare(caller.Share, "", caller.Password)(byDriver))
+		byDriver.OK(byDriver.Mkdir(at))
 		byDriver.restart(rebooted)
 		if diff := cmp.Diff(byDriver.state(), cut.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 			t.Errorf("rebooted: %t: the node tells the directories apart (-a driver's +the cut call's):\n%s", rebooted, diff)
@@ -52,8 +51,8 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 			if diff := cmp.Diff(before, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 				t.Errorf("rebooted: %t: over %s directory the retry changes (-before +after):\n%s", rebooted, name, diff)
 			}
-			w.must(rmdir(at, false)(w))
-			w.must(mapLinked(w))
+			w.OK(rmdir(at, false)(w))
+			w.OK(mapLinked(w))
 			w.end()
 		}
 	}
@@ -65,7 +64,7 @@ func callOf(t *testing.T, call func(*world) error, code uint32) int {
 	w := newWorld(t)
 	defer w.end()
 	w.around.watch(0, nil)
-	w.must(call(w))
+	w.OK(call(w))
 	calls, _ := w.around.watched()
 	for number, c := range calls {
 		if c.Code == code {

@@ -26,7 +26,7 @@ func TestOutsiders(t *testing.T) {
 	mountBystander := func(at string) func(*world) bool {
 		return func(w *world) bool {
 			id, err := w.volume(bystander)
-			w.must(err)
+			w.OK(err)
 			return w.emulated.SetVolumeMountPoint(at, id) == nil
 		}
 	}
@@ -64,7 +64,7 @@ func TestOutsiders(t *testing.T) {
 		{"another volume is mounted where UnmountVolume unmounts", inUse, unmount, mountInstead, keepsMount},
 		{"another volume is mounted where MountVolume mounts", func(w *world) {
 			formatted(w)
-			w.must(mkdir(staging)(w))
+			w.OK(mkdir(staging)(w))
 		}, mountAt(theDisk, staging), mountBystander(staging + `\`), keepsMount},
 	} {
 		outsiders := func(t *testing.T, objects bool) {
@@ -73,7 +73,7 @@ func TestOutsiders(t *testing.T) {
 				more = func() bool {
 					w := swept{prepare: c.prepare}.prepared(t)
 					defer w.end()
-					w.must(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
+					w.OK(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
 					could := false
 					w.around.watch(number, func(call kernel.Call, do func() error) error {
 						if !tooLate(call) {

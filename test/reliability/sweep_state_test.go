@@ -40,13 +40,13 @@ func (w *world) observe() (*admin.GetTreeResponse, error) {
 		return nil, err
 	}
 	n = n.For(operation.Everything())
-	return n.Tree(context.WithoutCancel(w.ctx))
+	return n.Tree(context.WithoutCancel(w.t.Context()))
 }
 
 func (w *world) state() state {
 	w.t.Helper()
 	tree, err := w.observe()
-	w.must(err)
+	w.OK(err)
 	s := state{Disks: tree.GetDisks(), Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
 	volumes := map[string]string{} // id to place
 	for _, d := range s.Disks {
@@ -59,13 +59,13 @@ func (w *world) state() state {
 		}
 	}
 	host, err := w.emulated.HostPath(node.KubeletDir)
-	w.must(err)
+	w.OK(err)
 	w.listPaths(s.Paths, volumes, node.KubeletDir, host)
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
 			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
 			homes, err := filepath.Glob(filepath.Join(w.dir, "disks", "*.disk", "volumes", guid))
-			w.must(err)
+			w.OK(err)
 			for _, files := range homes {
 				w.listFiles(s.Files, place, files)
 			}
@@ -82,7 +82,7 @@ var absentVolume = regexp.MustCompile(`\\\\\?\\Volume\{[^}]*\}\\`)
 func (w *world) listPaths(paths, volumes map[string]string, directory, host string) {
 	w.t.Helper()
 	entries, err := os.ReadDir(host)
-	w.must(err)
+	w.OK(err)
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
 			continue // what an interrupted call left: Windows does not see it
@@ -116,7 +116,7 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 		return err
 	})
 	if !os.IsNotExist(err) { // never mounted
-		w.must(err)
+		w.OK(err)
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 func (w *world) diskDigest(number uint32) string {
 	w.t.Helper()
 	image, err := w.emulated.DiskImage(number)
-	w.must(err)
+	w.OK(err)
 	return csiproxytest.Digest(w.t, image)
 }
 
@@ -132,7 +132,7 @@ func (w *world) diskDigest(number uint32) string {
 func (w *world) network(s *state) {
 	w.t.Helper()
 	mappings, err := w.emulated.SMBGlobalMappings()
-	w.must(err)
+	w.OK(err)
 	for _, m := range mappings {
 		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status))
 	}
@@ -145,9 +145,9 @@ func (w *world) network(s *state) {
 		return
 	}
 	s.Targets, err = w.emulated.ReportISCSITargets()
-	w.must(err)
+	w.OK(err)
 	slices.Sort(s.Targets)
 	sessions, err := w.emulated.ISCSISessionList()
-	w.must(err)
+	w.OK(err)
 	s.Sessions = sessions.Count
 }

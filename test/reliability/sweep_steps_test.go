@@ -6,6 +6,7 @@ import (
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // stepExamples are the steps of a CSI node service. A step is many calls of the kernel, so a disturbance leaves it half
@@ -13,21 +14,24 @@ import (
 func stepExamples() []swept {
 	linked := func(w *world) {
 		inUse(w)
-		w.must(link(w))
+		w.OK(link(w))
 	}
+	stageDisk := func(w *world) error { return w.StageDisk(theDisk, staging) }
+	stageShare := func(w *world) error { return w.StageShare(caller.Share, plugins+`\share`) }
+	publishStaged := func(w *world) error { return w.Publish(staging, publish) }
 	staged := mustDo(stageShare)
 	return []swept{
-		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk(theDisk), disk: true, sparse: 15},
+		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk, disk: true, sparse: 15},
 		{method: "Nodesteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
-			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
-		}, call: stageDisk(theDisk), disk: true, sparse: 15},
+			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: stageDisk, disk: true, sparse: 15},
 		{method: "Nodesteps/StageDisk", when: "blank, by the LUN of an NVMe disk in Azure", prepare: func(w *world) {
 			_, err := w.emulated.AttachDisk(bundle.Spec{SizeBytes: diskBytes, Adapter: 7, LUN: 1,
 				BusType: win32.BusTypeNvme, Model: "MSFT NVMe Accelerator v1.0"})
-			w.must(err)
+			w.OK(err)
 		}, call: func(w *world) error {
-			_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
+			_, err := w.Steps().StageDisk(w.Context(), &nodestepsapi.StageDiskRequest{
 				TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_AzureLun{},
 			})
 			return err
@@ -47,49 +51,21 @@ func stepExamples() []swept {
 		{method: "Nodesteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true, sparse: 5},
 		{method: "Nodesteps/Expand", when: "the disk has grown", sparse: 5, prepare: func(w *world) {
 			inUse(w)
-			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: func(w *world) error {
-			_, err := w.Steps.Expand(w.ctx, &nodestepsapi.ExpandRequest{TargetPath: staging, SizeBytes: grownBytes})
+			_, err := w.Steps().Expand(w.Context(), &nodestepsapi.ExpandRequest{TargetPath: staging, SizeBytes: grownBytes})
 			return err
 		}},
 	}
 }
 
-func stageDisk(number uint32) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
-			TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: number},
-		})
-		return err
-	}
-}
-
 // stageForUser stages a disk on which ContainerUser may write.
 func stageForUser(w *world) error {
-	_, err := w.Steps.StageDisk(w.ctx, &nodestepsapi.StageDiskRequest{
+	_, err := w.Steps().StageDisk(w.Context(), &nodestepsapi.StageDiskRequest{
 		TargetPath: staging, Disk: &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: theDisk},
-		Access: []*nodestepsapi.AccessEntry{{Sid: containerUser, Rights: nodestepsapi.AccessRights_ACCESS_RIGHTS_MODIFY}},
+		Access: []*nodestepsapi.AccessEntry{{Sid: "S-1-5-93-2-2", Rights: nodestepsapi.AccessRights_ACCESS_RIGHTS_MODIFY}},
 	})
 	return err
 }
 
-const containerUser = "S-1-5-93-2-2"
-
-func stageShare(w *world) error {
-	_, err := w.Steps.StageShare(w.ctx, &nodestepsapi.StageShareRequest{
-		RemotePath: share, TargetPath: plugins + `\share`, Username: `EMULATED\csi`, Password: "csi-password",
-	})
-	return err
-}
-
-func publishStaged(w *world) error {
-	_, err := w.Steps.Publish(w.ctx, &nodestepsapi.PublishRequest{SourcePath: staging, TargetPath: publish})
-	return err
-}
-
-func unstage(path string) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Steps.Unstage(w.ctx, &nodestepsapi.UnstageRequest{TargetPath: path})
-		return err
-	}
-}
+func unstage(path string) func(*world) error { return func(w *world) error { return w.Unstage(path) } }

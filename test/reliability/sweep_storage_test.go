@@ -2,13 +2,7 @@
 
 package reliability
 
-import (
-	"strings"
-
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-)
+import "strings"
 
 const (
 	plugins       = `C:\var\lib\kubelet\plugins`
@@ -51,12 +45,12 @@ func diskExamples() []swept {
 		{method: "Disk/PartitionDisk", when: "with data", call: partition(bystander)},
 		{method: "Disk/Rescan", when: "a disk has grown", prepare: func(w *world) {
 			inUse(w)
-			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
-		}, call: rescan, disk: true},
+			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
+		}, call: (*world).Rescan, disk: true},
 		{method: "Disk/SetDiskState", when: "online", call: setState(offlineDisk, true)},
 		{method: "Disk/SetDiskState", when: "online, with a volume", prepare: func(w *world) {
 			inUse(w)
-			w.must(setState(theDisk, false)(w))
+			w.OK(setState(theDisk, false)(w))
 		}, call: setState(theDisk, true), disk: true},
 		{method: "Disk/SetDiskState", when: "offline, in use", prepare: inUse, call: setState(theDisk, false), disk: true},
 	}
@@ -64,7 +58,7 @@ func diskExamples() []swept {
 
 func volumeExamples() []swept {
 	return []swept{
-		{method: "Volume/ListVolumesOnDisk", when: "a volume", prepare: formatted, call: listVolumes(theDisk), disk: true},
+		{method: "Volume/ListVolumesOnDisk", when: "a volume", prepare: formatted, call: listVolumes, disk: true},
 		{method: "Volume/MountVolume", when: "a missing directory", prepare: formatted,
 			call: mountAt(theDisk, staging), disk: true},
 		{method: "Volume/MountVolume", when: "mounted there already", prepare: inUse,
@@ -74,7 +68,7 @@ func volumeExamples() []swept {
 		{method: "Volume/FormatVolume", when: "formatted already", prepare: formatted, call: format, disk: true},
 		{method: "Volume/ResizeVolume", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
-			w.must(w.emulated.GrowDisk(theDisk, grownBytes))
+			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: resize, disk: true},
 		{method: "Volume/WriteVolumeCache", when: "in use", prepare: inUse, call: flush, disk: true},
 	}
@@ -82,18 +76,17 @@ func volumeExamples() []swept {
 
 func filesystemExamples() []swept {
 	filled := func(w *world) {
-		w.must(mkdir(staging + `\directory\deeper`)(w))
+		w.OK(mkdir(staging + `\directory\deeper`)(w))
 		w.write(staging+`\file`, "content")
 		w.write(staging+`\directory\file`, "content")
 	}
 	linked := func(w *world) {
 		inUse(w)
-		w.must(link(w))
+		w.OK(link(w))
 	}
 	// Before they publish again, drivers remove what an interrupted attempt at publishing left.
 	linkAgain := func(w *world) error {
-		if is, err := w.Filesystem.IsSymlink(w.ctx, &filesystemapi.IsSymlinkRequest{Path: publish}); err == nil &&
-			is.GetIsSymlink() {
+		if is, err := w.IsSymlink(publish); err == nil && is {
 			return link(w)
 		}
 		if err := rmdir(publish, true)(w); err != nil {
@@ -118,46 +111,30 @@ func filesystemExamples() []swept {
 }
 
 func mustDo(call func(*world) error) func(*world) {
-	return func(w *world) { w.must(call(w)) }
+	return func(w *world) { w.OK(call(w)) }
 }
 
 // formatted gives theDisk a volume, inUse mounts it and puts data into it.
 func formatted(w *world) {
-	w.must(partition(theDisk)(w))
-	w.must(format(w))
+	w.OK(partition(theDisk)(w))
+	w.OK(format(w))
 }
 
 func inUse(w *world) {
 	formatted(w)
-	w.must(mountAt(theDisk, staging)(w))
+	w.OK(mountAt(theDisk, staging)(w))
 	w.write(staging+`\data`, "kept")
 }
 
 func partition(number uint32) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Disk.PartitionDisk(w.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
-		return err
-	}
-}
-
-func rescan(w *world) error {
-	_, err := w.Disk.Rescan(w.ctx, &diskapi.RescanRequest{})
-	return err
+	return func(w *world) error { return w.PartitionDisk(number) }
 }
 
 func setState(number uint32, online bool) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Disk.SetDiskState(w.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-		return err
-	}
+	return func(w *world) error { return w.SetDiskState(number, online) }
 }
 
-func listVolumes(number uint32) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Volume.ListVolumesOnDisk(w.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-		return err
-	}
-}
+func listVolumes(w *world) error { _, err := w.ListVolumesOnDisk(theDisk); return err }
 
 // onVolume makes a call with the id of a disk's volume, as a driver that has listed it.
 func onVolume(disk uint32, call func(w *world, id string) error) func(*world) error {
@@ -171,61 +148,27 @@ func onVolume(disk uint32, call func(w *world, id string) error) func(*world) er
 }
 
 func mountAt(disk uint32, path string) func(*world) error {
-	return onVolume(disk, func(w *world, id string) error {
-		_, err := w.Volume.MountVolume(w.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
-		return err
-	})
+	return onVolume(disk, func(w *world, id string) error { return w.MountVolume(id, path) })
 }
 
 func unmount(w *world) error {
-	return onVolume(theDisk, func(w *world, id string) error {
-		_, err := w.Volume.UnmountVolume(w.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
-		return err
-	})(w)
+	return onVolume(theDisk, func(w *world, id string) error { return w.UnmountVolume(id, staging) })(w)
 }
 
-func format(w *world) error {
-	return onVolume(theDisk, func(w *world, id string) error {
-		_, err := w.Volume.FormatVolume(w.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id})
-		return err
-	})(w)
-}
+func format(w *world) error { return onVolume(theDisk, (*world).FormatVolume)(w) }
 
 func resize(w *world) error {
-	return onVolume(theDisk, func(w *world, id string) error {
-		_, err := w.Volume.ResizeVolume(w.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id})
-		return err
-	})(w)
+	return onVolume(theDisk, func(w *world, id string) error { return w.ResizeVolume(id, 0) })(w)
 }
 
-func flush(w *world) error {
-	return onVolume(theDisk, func(w *world, id string) error {
-		_, err := w.Volume.WriteVolumeCache(w.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
-		return err
-	})(w)
-}
+func flush(w *world) error { return onVolume(theDisk, (*world).WriteVolumeCache)(w) }
 
-func mkdir(path string) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Filesystem.Mkdir(w.ctx, &filesystemapi.MkdirRequest{Path: path})
-		return err
-	}
-}
+func mkdir(path string) func(*world) error { return func(w *world) error { return w.Mkdir(path) } }
 
 func rmdir(path string, force bool) func(*world) error {
-	return func(w *world) error {
-		_, err := w.Filesystem.Rmdir(w.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
-		return err
-	}
+	return func(w *world) error { return w.Rmdir(path, force) }
 }
 
-func rmdirContents(w *world) error {
-	_, err := w.Filesystem.RmdirContents(w.ctx, &filesystemapi.RmdirContentsRequest{Path: staging})
-	return err
-}
+func rmdirContents(w *world) error { return w.RmdirContents(staging) }
 
-func link(w *world) error {
-	_, err := w.Filesystem.CreateSymlink(w.ctx,
-		&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
-	return err
-}
+func link(w *world) error { return w.CreateSymlink(staging, publish) }

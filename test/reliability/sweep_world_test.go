@@ -13,19 +13,14 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The disks of a world: the one that examples work on, one that is offline, and one that is in use and that nothing may
@@ -44,9 +39,9 @@ const (
 // world is the node of one point: an emulated node in its own directory, and an agent on it. The agent is
 // the real one without its sockets: calls arrive in process.
 type world struct {
-	t   *testing.T
-	ctx context.Context //nolint:containedctx // the test's context, for one point
-	dir string
+	*caller.Calls // of the agent that there is
+	t             *testing.T
+	dir           string
 
 	emulated *emulated.Node
 	node     *node.Node
@@ -59,14 +54,6 @@ type world struct {
 	intruder  string // the disk that came in its place
 	byNumber  bool   // the step names the disk by its number, and means the disk that it finds there
 	intended  bool   // the intruder came before the step had looked, so it is the one that is meant
-
-	Disk       diskapi.DiskClient
-	Filesystem filesystemapi.FilesystemClient
-	ISCSI      iscsiapi.IscsiClient
-	SMB        smbapi.SmbClient
-	Steps      nodestepsapi.NodestepsClient
-	System     systemapi.SystemClient
-	Volume     volumeapi.VolumeClient
 }
 
 // theDiskSpec describes the disk that examples work on; with its image it is that disk again, at its old address.
@@ -96,10 +83,10 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, ctx: t.Context(), dir: dir}
+	w := &world{t: t, dir: dir}
 	w.open(sweepScenario())
 	w.start()
-	w.must(mountAt(bystander, bystanderPath)(w))
+	w.OK(mountAt(bystander, bystanderPath)(w))
 	w.write(bystanderPath+`\data`, "precious")
 	w.bystander = w.diskDigest(bystander)
 	return w
@@ -131,16 +118,9 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n.EnablePrivileges(w.ctx)
+	n.EnablePrivileges(w.t.Context())
 	w.node = n
-	conn := server.NewLocal(apis.All(n), server.Options{Logger: klog.New(quiet{})})
-	w.Disk = diskapi.NewDiskClient(conn)
-	w.Filesystem = filesystemapi.NewFilesystemClient(conn)
-	w.ISCSI = iscsiapi.NewIscsiClient(conn)
-	w.Steps = nodestepsapi.NewNodestepsClient(conn)
-	w.SMB = smbapi.NewSmbClient(conn)
-	w.System = systemapi.NewSystemClient(conn)
-	w.Volume = volumeapi.NewVolumeClient(conn)
+	w.Calls = caller.By(w.t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.New(quiet{})})))
 }
 
 // die ends the agent, which changes nothing from here on, and releases the node as the end of its process does.
@@ -163,7 +143,7 @@ func (w *world) restart(rebooted bool) {
 	w.die()
 	w.open(nil)
 	if rebooted {
-		w.must(w.emulated.Reboot())
+		w.OK(w.emulated.Reboot())
 	}
 	w.start()
 }
@@ -174,19 +154,12 @@ func (w *world) end() {
 	_ = os.RemoveAll(w.dir)
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // write writes a file as a workload on the node does.
 func (w *world) write(path, content string) {
 	w.t.Helper()
 	host, err := w.emulated.HostPath(path)
-	w.must(err)
-	w.must(os.WriteFile(host, []byte(content), 0o600))
+	w.OK(err)
+	w.OK(os.WriteFile(host, []byte(content), 0o600))
 }
 
 // volume returns the data volume of a disk, asked past the disturbed agent.
@@ -209,7 +182,7 @@ func (w *world) volume(disk uint32) (string, error) {
 func (w *world) pull() string {
 	w.t.Helper()
 	image, err := w.emulated.DetachDisk(theDisk)
-	w.must(err)
+	w.OK(err)
 	return image
 }
 
@@ -217,7 +190,7 @@ func (w *world) pull() string {
 func (w *world) attach(spec bundle.Spec) {
 	w.t.Helper()
 	number, err := w.emulated.AttachDisk(spec)
-	w.must(err)
+	w.OK(err)
 	if number != theDisk {
 		w.t.Fatalf("the disk comes as number %d, want %d", number, theDisk)
 	}
@@ -227,13 +200,13 @@ func (w *world) attach(spec bundle.Spec) {
 func (w *world) image(marks map[int64]string) string {
 	w.t.Helper()
 	f, err := os.Create(filepath.Join(w.dir, "intruder"))
-	w.must(err)
-	w.must(f.Truncate(diskBytes))
+	w.OK(err)
+	w.OK(f.Truncate(diskBytes))
 	for at, bytes := range marks {
 		_, err := f.WriteAt([]byte(bytes), at)
-		w.must(err)
+		w.OK(err)
 	}
-	w.must(f.Close())
+	w.OK(f.Close())
 	return f.Name()
 }
 
