@@ -26,8 +26,9 @@ type killed struct{ dir string }
 
 func (k killed) sockets() string { return filepath.Join(k.dir, "run") }
 
-func (k killed) client() *loadClients {
-	return dial(func(endpoint string) string { return filepath.Join(k.sockets(), endpoint+".sock") })
+func (k killed) client(t *testing.T) *loadClients {
+	t.Helper()
+	return dial(t, func(endpoint string) string { return filepath.Join(k.sockets(), endpoint+".sock") })
 }
 
 func (k killed) onFile(path string, work func(hostPath string) error) error {

@@ -5,51 +5,58 @@ package reliability
 import (
 	"context"
 	"net"
+	"path"
+	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// loadClients are one driver's connections, each to the agent that there is. Calls are made once: the driver repeats
-// them.
+// loadClients are one driver's connections, each to the agent that there is. Calls are made once, where a client of
+// csiproxy.New repeats them: the driver does.
 type loadClients struct {
-	Disk       diskapi.DiskClient
-	Filesystem filesystemapi.FilesystemClient
-	Volume     volumeapi.VolumeClient
-	conns      []*grpc.ClientConn
+	*caller.Calls
+	connections
 }
 
-// dial returns clients for the paths of an agent's endpoints.
-func dial(path func(endpoint string) string) *loadClients {
-	c := &loadClients{}
-	open := func(endpoint string) *grpc.ClientConn {
+// connections are by the services that they are to.
+type connections map[string]*grpc.ClientConn
+
+func (c connections) Invoke(ctx context.Context, method string, in, out any, o ...grpc.CallOption) error {
+	return c[path.Dir(method)].Invoke(ctx, method, in, out, o...)
+}
+
+func (c connections) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
+	o ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c[path.Dir(method)].NewStream(ctx, d, method, o...)
+}
+
+// dial returns clients for the addresses of an agent's endpoints.
+func dial(t *testing.T, address func(endpoint string) string) *loadClients {
+	t.Helper()
+	c := connections{}
+	for service, endpoint := range map[string]string{"/v1.Disk": "csi-proxy-disk-v1",
+		"/v2alpha1.Filesystem": "csi-proxy-filesystem-v2alpha1", "/v2alpha1.Volume": "csi-proxy-volume-v2alpha1"} {
 		conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-				return testnode.DialRaw(ctx, path(endpoint))
+				return testnode.DialRaw(ctx, address(endpoint))
 			}),
 			grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second,
 				Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: 10 * time.Millisecond}}))
-		if err != nil {
-			panic(err)
-		}
-		c.conns = append(c.conns, conn)
-		return conn
+		caller.OK(t, err)
+		c[service] = conn
 	}
-	c.Disk = diskapi.NewDiskClient(open("csi-proxy-disk-v1"))
-	c.Filesystem = filesystemapi.NewFilesystemClient(open("csi-proxy-filesystem-v2alpha1"))
-	c.Volume = volumeapi.NewVolumeClient(open("csi-proxy-volume-v2alpha1"))
-	return c
+	return &loadClients{caller.By(t, csiproxy.Over(c)), c}
 }
 
-func (c *loadClients) close() {
-	for _, conn := range c.conns {
+func (c connections) close() {
+	for _, conn := range c {
 		_ = conn.Close()
 	}
 }

@@ -8,15 +8,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // thing is something that callers contend for: a path or a disk.
@@ -25,7 +24,7 @@ type thing struct {
 	name  string
 	model porcupine.Model
 	calls []input
-	call  func(ctx context.Context, c *loadClients, in input) (result string, err error)
+	call  func(to *caller.Calls, in input) (result string, err error)
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -39,13 +38,14 @@ const (
 )
 
 // contend lets contenders call about a thing.
-func (th *thing) contend(ctx context.Context, p *loadNode, begin time.Time) {
+func (th *thing) contend(t *testing.T, p *loadNode, begin time.Time) {
+	t.Helper()
 	var all sync.WaitGroup
 	for id := range contenders {
 		all.Go(func() {
-			c := p.client()
+			c := p.client(t)
 			for range callsEach {
-				th.observe(ctx, c, id, begin)
+				th.observe(c.Calls, id, begin)
 			}
 			c.close()
 		})
@@ -54,11 +54,11 @@ func (th *thing) contend(ctx context.Context, p *loadNode, begin time.Time) {
 }
 
 // observe makes one call and records it.
-func (th *thing) observe(ctx context.Context, c *loadClients, id int, begin time.Time) {
+func (th *thing) observe(to *caller.Calls, id int, begin time.Time) {
 	in := th.calls[rand.IntN(len(th.calls))]
 	called := time.Since(begin)
-	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
-	result, err := th.call(limited, c, in)
+	limited, cancel := context.WithTimeout(to.Context(), 20*time.Second)
+	result, err := th.call(to.Within(limited), in)
 	cancel()
 	returned := time.Since(begin).Nanoseconds()
 	switch status.Code(err) {
@@ -138,53 +138,39 @@ func (a arena) newThing(number int) *thing {
 	}
 }
 
-func pathCall(path string) func(context.Context, *loadClients, input) (string, error) {
-	return func(ctx context.Context, c *loadClients, in input) (string, error) {
-		var err error
+func pathCall(path string) func(*caller.Calls, input) (string, error) {
+	return func(to *caller.Calls, in input) (string, error) {
 		switch in.verb {
 		case "Mkdir":
-			_, err = c.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: path})
+			return ok, to.Mkdir(path)
 		case "Rmdir":
-			_, err = c.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: path, Force: true})
+			return ok, to.Rmdir(path, true)
 		case "CreateSymlink":
-			_, err = c.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: in.what, TargetPath: path})
-		default:
-			var reply *filesystemapi.PathExistsResponse
-			if reply, err = c.Filesystem.PathExists(ctx, &filesystemapi.PathExistsRequest{Path: path}); reply.GetExists() {
-				return "there", err
-			}
-			return "absent", err
+			return ok, to.CreateSymlink(in.what, path)
 		}
-		return ok, err
+		exists, err := to.PathExists(path)
+		return map[bool]string{true: "there", false: "absent"}[exists], err
 	}
 }
 
-func volumeCall(path string) func(context.Context, *loadClients, input) (string, error) {
-	return func(ctx context.Context, c *loadClients, in input) (string, error) {
-		var err error
+func volumeCall(path string) func(*caller.Calls, input) (string, error) {
+	return func(to *caller.Calls, in input) (string, error) {
 		switch in.verb {
 		case "MountVolume":
-			_, err = c.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: in.what, TargetPath: path})
+			return ok, to.MountVolume(in.what, path)
 		case "UnmountVolume":
-			_, err = c.Volume.UnmountVolume(ctx, &volumeapi.UnmountVolumeRequest{VolumeId: in.what, TargetPath: path})
-		default:
-			reply, err := c.Volume.GetVolumeIDFromTargetPath(ctx, &volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-			return reply.GetVolumeId(), err
+			return ok, to.UnmountVolume(in.what, path)
 		}
-		return ok, err
+		return to.GetVolumeIDFromTargetPath(path)
 	}
 }
 
-func diskCall(number uint32) func(context.Context, *loadClients, input) (string, error) {
-	return func(ctx context.Context, c *loadClients, in input) (string, error) {
+func diskCall(number uint32) func(*caller.Calls, input) (string, error) {
+	return func(to *caller.Calls, in input) (string, error) {
 		if in.verb == "SetDiskState" {
-			_, err := c.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: in.what == "online"})
-			return ok, err
+			return ok, to.SetDiskState(number, in.what == "online")
 		}
-		reply, err := c.Disk.GetDiskState(ctx, &diskapi.GetDiskStateRequest{DiskNumber: number})
-		if reply.GetIsOnline() {
-			return "online", err
-		}
-		return "offline", err
+		online, err := to.GetDiskState(number)
+		return map[bool]string{true: "online", false: "offline"}[online], err
 	}
 }

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // testTimeout is how long a condition may take on a slow machine before a test gives up.
@@ -24,7 +23,7 @@ const testTimeout = 5 * time.Minute
 // site is a node on which agents come and go.
 type site interface {
 	// client returns a client that finds each agent of the node.
-	client() *loadClients
+	client(t *testing.T) *loadClients
 	// onFile hands a file of the node to a workload, past the agent.
 	onFile(path string, work func(hostPath string) error) error
 }
@@ -58,15 +57,15 @@ type lost struct{ what string }
 func (l lost) Error() string { return l.what }
 
 // life is what becomes of a volume, call by call of kubelet.
-func (d *loadDriver) life() []func(context.Context, *claim) error {
-	return []func(context.Context, *claim) error{d.stage, d.publishVolume, d.work, d.unpublish, d.unstage}
+func (d *loadDriver) life() []func(*caller.Calls, *claim) error {
+	return []func(*caller.Calls, *claim) error{d.stage, d.publishVolume, d.work, d.unpublish, d.unstage}
 }
 
 // live uses a volume once.
-func (d *loadDriver) live(ctx context.Context) error {
+func (d *loadDriver) live() error {
 	c := d.disks[rand.IntN(len(d.disks))]
 	for i, do := range d.life() {
-		if err := d.perform(ctx, c, do); err != nil {
+		if err := d.perform(c, do); err != nil {
 			return fmt.Errorf("call %d for %s: %w", i, c.serial, err)
 		}
 	}
@@ -75,10 +74,10 @@ func (d *loadDriver) live(ctx context.Context) error {
 }
 
 // perform calls an operation as kubelet does: again while it fails.
-func (d *loadDriver) perform(ctx context.Context, c *claim, do func(context.Context, *claim) error) error {
+func (d *loadDriver) perform(c *claim, do func(*caller.Calls, *claim) error) error {
 	for begin := time.Now(); ; d.retries++ {
-		limited, cancel := context.WithTimeout(ctx, 20*time.Second)
-		err := do(limited, c)
+		limited, cancel := context.WithTimeout(d.to.Context(), 20*time.Second)
+		err := do(d.to.Within(limited), c)
 		cancel()
 		if loss := new(lost); err == nil || errors.As(err, loss) || time.Since(begin) > testTimeout {
 			return err
@@ -90,13 +89,13 @@ func (d *loadDriver) perform(ctx context.Context, c *claim, do func(context.Cont
 	}
 }
 
-func (d *loadDriver) stage(ctx context.Context, c *claim) error {
-	ids, err := d.to.Disk.ListDiskIDs(ctx, &diskapi.ListDiskIDsRequest{})
+func (d *loadDriver) stage(to *caller.Calls, c *claim) error {
+	ids, err := to.ListDiskIDs()
 	if err != nil {
 		return err
 	}
 	found := false
-	for number, id := range ids.GetDiskIDs() {
+	for number, id := range ids {
 		if id.GetSerialNumber() == c.serial {
 			c.number, found = number, true
 		}
@@ -104,58 +103,51 @@ func (d *loadDriver) stage(ctx context.Context, c *claim) error {
 	if !found {
 		return errors.New("the disk is not listed")
 	}
-	if _, err := d.to.Disk.PartitionDisk(ctx, &diskapi.PartitionDiskRequest{DiskNumber: c.number}); err != nil {
+	if err := to.PartitionDisk(c.number); err != nil {
 		return err
 	}
-	if _, err := d.to.Disk.SetDiskState(ctx,
-		&diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: true}); err != nil {
+	if err := to.SetDiskState(c.number, true); err != nil {
 		return err
 	}
-	volumes, err := d.to.Volume.ListVolumesOnDisk(ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: c.number})
+	volumes, err := to.ListVolumesOnDisk(c.number)
 	if err != nil {
 		return err
 	}
-	if ids := volumes.GetVolumeIds(); c.volume != "" && (len(ids) != 1 || ids[0] != c.volume) {
-		return lost{fmt.Sprintf("disk %d has the volumes %q, want %s", c.number, ids, c.volume)}
+	if c.volume != "" && (len(volumes) != 1 || volumes[0] != c.volume) {
+		return lost{fmt.Sprintf("disk %d has the volumes %q, want %s", c.number, volumes, c.volume)}
 	}
-	c.volume = volumes.GetVolumeIds()[0]
-	formatted, err := d.to.Volume.IsVolumeFormatted(ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: c.volume})
-	if err != nil {
-		return err
-	}
-	if !formatted.GetFormatted() {
+	c.volume = volumes[0]
+	formatted, err := to.IsVolumeFormatted(c.volume)
+	if err == nil && !formatted {
 		if c.stamp != "" {
 			return lost{"a volume with data reads as unformatted"}
 		}
-		if _, err := d.to.Volume.FormatVolume(ctx, &volumeapi.FormatVolumeRequest{VolumeId: c.volume}); err != nil {
-			return err
-		}
+		err = to.FormatVolume(c.volume)
 	}
-	_, err = d.to.Volume.MountVolume(ctx, &volumeapi.MountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()})
-	return err
-}
-
-func (d *loadDriver) publishVolume(ctx context.Context, c *claim) error {
-	if err := d.unpublish(ctx, c); err != nil { // left by an earlier attempt
-		return err
-	}
-	if _, err := d.to.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: c.pod()}); err != nil {
-		return err
-	}
-	_, err := d.to.Filesystem.CreateSymlink(ctx, &filesystemapi.CreateSymlinkRequest{SourcePath: c.staging(),
-		TargetPath: c.publish()})
-	return err
-}
-
-// work is the workload: it looks for what the last one wrote, and writes something else.
-func (d *loadDriver) work(ctx context.Context, c *claim) error {
-	reply, err := d.to.Volume.GetVolumeIDFromTargetPath(ctx,
-		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: c.publish()})
 	if err != nil {
 		return err
 	}
-	if reply.GetVolumeId() != c.volume {
-		return lost{fmt.Sprintf("%s leads to volume %s, want %s", c.publish(), reply.GetVolumeId(), c.volume)}
+	return to.MountVolume(c.volume, c.staging())
+}
+
+func (d *loadDriver) publishVolume(to *caller.Calls, c *claim) error {
+	if err := d.unpublish(to, c); err != nil { // left by an earlier attempt
+		return err
+	}
+	if err := to.Mkdir(c.pod()); err != nil {
+		return err
+	}
+	return to.CreateSymlink(c.staging(), c.publish())
+}
+
+// work is the workload: it looks for what the last one wrote, and writes something else.
+func (d *loadDriver) work(to *caller.Calls, c *claim) error {
+	id, err := to.GetVolumeIDFromTargetPath(c.publish())
+	if err != nil {
+		return err
+	}
+	if id != c.volume {
+		return lost{fmt.Sprintf("%s leads to volume %s, want %s", c.publish(), id, c.volume)}
 	}
 	return d.node.onFile(c.publish()+`\data`, func(path string) error {
 		if c.stamp != "" {
@@ -173,19 +165,14 @@ func (d *loadDriver) work(ctx context.Context, c *claim) error {
 	})
 }
 
-func (d *loadDriver) unpublish(ctx context.Context, c *claim) error {
-	_, err := d.to.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.publish(), Force: true})
-	return err
-}
+func (d *loadDriver) unpublish(to *caller.Calls, c *claim) error { return to.Rmdir(c.publish(), true) }
 
-func (d *loadDriver) unstage(ctx context.Context, c *claim) error {
-	if _, err := d.to.Volume.UnmountVolume(ctx,
-		&volumeapi.UnmountVolumeRequest{VolumeId: c.volume, TargetPath: c.staging()}); err != nil {
+func (d *loadDriver) unstage(to *caller.Calls, c *claim) error {
+	if err := to.UnmountVolume(c.volume, c.staging()); err != nil {
 		return err
 	}
-	if _, err := d.to.Filesystem.Rmdir(ctx, &filesystemapi.RmdirRequest{Path: c.staging(), Force: true}); err != nil {
+	if err := to.Rmdir(c.staging(), true); err != nil {
 		return err
 	}
-	_, err := d.to.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: c.number, IsOnline: false})
-	return err
+	return to.SetDiskState(c.number, false)
 }

@@ -121,7 +121,7 @@ func (p *loadNode) onFile(path string, work func(hostPath string) error) error {
 	})
 }
 
-func (p *loadNode) client() *loadClients { return dial(p.path) }
+func (p *loadNode) client(t *testing.T) *loadClients { t.Helper(); return dial(t, p.path) }
 
 // injectFault makes one kernel call in 150 fail, half of them after it took effect, and one in 600 take a while.
 func (p *loadNode) injectFault(_ context.Context, call kernel.Call, do func() error) error {

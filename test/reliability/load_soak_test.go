@@ -3,7 +3,6 @@
 package reliability
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,12 +10,10 @@ import (
 	"testing"
 	"time"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 const (
@@ -70,7 +67,7 @@ func TestSoak(t *testing.T) {
 				if th.kind == "disk" { // it has a past
 					p.online(t, a.disk)
 				}
-				th.contend(t.Context(), p, begin)
+				th.contend(t, p, begin)
 				mu.Lock()
 				things = append(things, th)
 				mu.Unlock()
@@ -95,14 +92,14 @@ func TestSoak(t *testing.T) {
 	}
 	lifecycles, retries := 0, 0
 	for _, d := range team {
-		d.to = p.client()
+		d.to = p.client(t)
 		lifecycles, retries = lifecycles+d.lifecycles, retries+d.retries
 		for _, c := range d.disks {
 			if c.stamp == "" {
 				continue
 			}
 			for _, do := range d.life() {
-				if err := d.perform(t.Context(), c, do); err != nil {
+				if err := d.perform(c, do); err != nil {
 					t.Fatalf("in the end, %s: %v", c.serial, err)
 				}
 			}
@@ -124,10 +121,10 @@ func live(t *testing.T, team []*loadDriver, more func() bool) {
 	var all sync.WaitGroup
 	for _, d := range team {
 		all.Go(func() {
-			d.to = d.node.client()
+			d.to = d.node.client(t)
 			defer d.to.close()
 			for again := true; again; again = more() {
-				if err := d.live(t.Context()); err != nil {
+				if err := d.live(); err != nil {
 					t.Error(err)
 					return
 				}
@@ -174,10 +171,8 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 		a.disk, err = n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := p.client()
+	caller.OK(t, err)
+	c := p.client(t)
 	defer c.close()
 	for i := range a.volumes {
 		var number uint32
@@ -185,40 +180,26 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 			number, err = n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2, Formatted: true})
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		reply, err := c.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.volumes[i] = reply.GetVolumeIds()[0]
+		c.OK(err)
+		a.volumes[i] = c.Volumes(number)[0]
 	}
-	_, err = c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: contended})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.OK(c.Mkdir(contended))
 	return team, a
 }
 
 // removeContended removes what the contenders left. The node keeps a mounted volume open.
 func (p *loadNode) removeContended(t *testing.T) {
 	t.Helper()
-	c := p.client()
+	c := p.client(t)
 	defer c.close()
-	if _, err := c.Filesystem.Rmdir(t.Context(), &filesystemapi.RmdirRequest{Path: contended, Force: true}); err != nil {
-		t.Error(err)
-	}
+	c.OK(c.Rmdir(contended, true))
 }
 
 // online brings a disk online, whatever that takes.
 func (p *loadNode) online(t *testing.T, number uint32) {
-	d := &loadDriver{to: p.client()}
+	d := &loadDriver{to: p.client(t)}
 	defer d.to.close()
-	err := d.perform(t.Context(), nil, func(ctx context.Context, _ *claim) error {
-		_, err := d.to.Disk.SetDiskState(ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
-		return err
-	})
+	err := d.perform(nil, func(to *caller.Calls, _ *claim) error { return to.SetDiskState(number, true) })
 	if err != nil {
 		t.Error(err)
 	}
