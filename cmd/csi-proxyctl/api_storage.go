@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -25,15 +26,11 @@ func diskGroup(a *connection) *cobra.Command {
 		list,
 		query(a, "locations", "List the disks with the SCSI addresses at which they are attached",
 			csiproxy.DiskClient.ListDiskLocations, showLocations),
-		query(a, "stats", "Print how large a disk is", csiproxy.DiskClient.GetDiskStats,
-			func(args []string, r *csiproxy.GetDiskStatsResponse) answer {
-				size := fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))
-				return answer{value: message{r}, rows: []string{size}, names: args}
-			}, "DISK"),
+		query(a, "stats", "Print how large a disk is", csiproxy.DiskClient.GetDiskStats, showSize, "DISK"),
 		query(a, "state", "Print whether a disk is online", csiproxy.DiskClient.GetDiskState,
 			func(args []string, r *csiproxy.GetDiskStateResponse) answer {
-				return answer{value: map[string]bool{"online": r.GetIsOnline()}, rows: []string{onlineText(r.GetIsOnline())},
-					names: args}
+				return answer{value: map[string]bool{"online": r.GetIsOnline()}, names: args,
+					rows: []string{choose(r.GetIsOnline(), "online", "offline")}}
 			}, "DISK"),
 		changeWith(a, "online", "Bring a disk online and make it writable",
 			&csiproxy.SetDiskStateRequest{IsOnline: true}, csiproxy.DiskClient.SetDiskState, "DISK"),
@@ -84,6 +81,15 @@ volume that holds nothing yet, and prints whether the entries are in it. Contain
 	})
 }
 
+// showSize shows the size of the object that the only argument names.
+func showSize[R interface {
+	proto.Message
+	GetTotalBytes() int64
+}](args []string, r R) answer {
+	size := fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))
+	return answer{value: message{r}, rows: []string{size}, names: args}
+}
+
 // showStaged shows the number of a staged disk and, if an access list was asked for, what became of it.
 func showStaged(_ []string, r *csiproxy.StageDiskResponse) answer {
 	found := answerOf(r)
@@ -114,21 +120,13 @@ func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) 
 	return found, nil
 }
 
-// A diskLocation is the SCSI address of a disk.
-type diskLocation struct {
-	DiskNumber uint32 `json:"diskNumber"`
-	Adapter    string `json:"adapter"`
-	Bus        string `json:"bus"`
-	Target     string `json:"target"`
-	LUN        string `json:"lun"`
-}
-
 func showLocations(_ []string, r *csiproxy.ListDiskLocationsResponse) answer {
 	numbers := slices.Sorted(maps.Keys(r.GetDiskLocations()))
 	found := table("disks", "DISK\tADAPTER\tBUS\tTARGET\tLUN", numbers, func(n uint32) (any, []any) {
-		of := r.GetDiskLocations()[n]
-		at := diskLocation{n, of.GetAdapter(), of.GetBus(), of.GetTarget(), of.GetLUNID()}
-		return at, []any{n, at.Adapter, at.Bus, at.Target, at.LUN}
+		at := r.GetDiskLocations()[n]
+		adapter, bus, target, lun := at.GetAdapter(), at.GetBus(), at.GetTarget(), at.GetLUNID()
+		return map[string]any{"diskNumber": n, "adapter": adapter, "bus": bus, "target": target, "lun": lun},
+			[]any{n, adapter, bus, target, lun}
 	})
 	found.lists = true
 	return found
@@ -138,10 +136,7 @@ func volumeGroup(a *connection) *cobra.Command {
 	resized := &csiproxy.ResizeVolumeRequest{}
 	resize := withDryRun(calls(a, a.command("resize",
 		"Grow a volume, with its file system, to a size or as far as its disk allows; prints the file system's size",
-		"VOLUME"), resized, resizeVolume, func(args []string, r *csiproxy.GetVolumeStatsResponse) answer {
-		return answer{value: message{r}, names: args,
-			rows: []string{fmt.Sprintf("%d (%s)", r.GetTotalBytes(), treeview.Size(r.GetTotalBytes()))}}
-	}))
+		"VOLUME"), resized, resizeVolume, showSize))
 	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
 		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
 	c := group("volume", "Find, format, mount, measure and grow volumes",

@@ -281,8 +281,6 @@ func choose(yes bool, first, second string) string {
 	return second
 }
 
-func onlineText(online bool) string { return choose(online, "online", "offline") }
-
 // maxPassword limits the size of a password file.
 const maxPassword = 4096
 

@@ -81,21 +81,22 @@ func answerOf(response proto.Message) answer {
 // A method is a method expression of the storage API or the admin endpoint, such as csiproxy.DiskClient.Rescan.
 type method[C, Q, R any] = func(C, context.Context, Q, ...grpc.CallOption) (R, error)
 
-// query returns a command that makes one call and prints the answer of show, or of answerOf if show is nil. The
-// arguments set the request's fields.
-func query[C, T any, Q interface {
+// A pointer is a pointer to a request.
+type pointer[T any] interface {
 	*T
 	proto.Message
-}, R proto.Message](a *connection, name, short string, m method[C, Q, R], show func(args []string, response R) answer,
-	takes ...string) *cobra.Command {
+}
+
+// query returns a command that makes one call and prints the answer of show, or of answerOf if show is nil. The
+// arguments set the request's fields.
+func query[C, T any, Q pointer[T], R proto.Message](a *connection, name, short string, m method[C, Q, R],
+	show func(args []string, response R) answer, takes ...string) *cobra.Command {
 	return calls(a, a.command(name, short, takes...), Q(new(T)), m, show)
 }
 
 // change returns a command that makes one call and changes something.
-func change[C, T any, Q interface {
-	*T
-	proto.Message
-}, R proto.Message](a *connection, name, short string, m method[C, Q, R], takes ...string) *cobra.Command {
+func change[C, T any, Q pointer[T], R proto.Message](a *connection, name, short string, m method[C, Q, R],
+	takes ...string) *cobra.Command {
 	return changeWith(a, name, short, Q(new(T)), m, takes...)
 }
 

@@ -61,15 +61,25 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	return c
 }
 
-// printJournal prints the entries that a request selects, or of those that exist only the last ones unless tail is
-// negative.
+// printJournal prints the entries that a request selects, page by page, or of those that exist only the last ones
+// unless tail is negative. Without follow, the running calls come last.
 func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *nodeapi.ListJournalRequest, api,
 	follow bool, tail int) error {
 	unfiltered := proto.Equal(r, &nodeapi.ListJournalRequest{After: r.GetAfter()})
 	var kept []*nodeapi.JournalEntry
-	return a.eachPage(ctx, r, follow, func(entries []*nodeapi.JournalEntry, first uint64, last bool) error {
+	for {
+		page, err := invoke(ctx, a, nodeClient.ListJournal, r)
+		if err != nil {
+			return err
+		}
+		first, entries := r.GetAfter()+1, page.GetEntries()
 		if unfiltered && first > 1 && len(entries) > 0 && entries[0].GetSequence() > first {
 			_, _ = fmt.Fprintf(c.ErrOrStderr(), "(#%d to #%d are no longer there)\n", first, entries[0].GetSequence()-1)
+		}
+		r.After = page.GetSearched()
+		r.Wait = r.GetAfter() >= page.GetNewest() // this is the last page now
+		if r.GetWait() && !follow {
+			entries = append(entries, page.GetRunning()...)
 		}
 		for _, e := range entries {
 			if !api || e.GetApi() != nil {
@@ -78,8 +88,8 @@ func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *node
 		}
 		if tail >= 0 {
 			kept = kept[max(0, len(kept)-tail):]
-			if !last {
-				return nil
+			if !r.GetWait() {
+				continue
 			}
 			tail = -1 // for later entries
 		}
@@ -88,29 +98,8 @@ func (a *connection) printJournal(ctx context.Context, c *cobra.Command, r *node
 				return err
 			}
 		}
-		kept = nil
-		return nil
-	})
-}
-
-// eachPage reads the journal page by page. It passes the entries, the lowest number that the first one may have, and
-// whether the page is the last one now. Without follow it adds the running calls to that page and ends.
-func (a *connection) eachPage(ctx context.Context, r *nodeapi.ListJournalRequest, follow bool,
-	do func(entries []*nodeapi.JournalEntry, first uint64, last bool) error) error {
-	for {
-		page, err := invoke(ctx, a, nodeClient.ListJournal, r)
-		if err != nil {
-			return err
+		if kept = nil; r.GetWait() && !follow {
+			return nil
 		}
-		first, entries := r.GetAfter()+1, page.GetEntries()
-		r.After = page.GetSearched()
-		last := r.GetAfter() >= page.GetNewest()
-		if last && !follow {
-			entries = append(entries, page.GetRunning()...)
-		}
-		if err := do(entries, first, last); err != nil || last && !follow {
-			return err
-		}
-		r.Wait = last
 	}
 }

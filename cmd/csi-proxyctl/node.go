@@ -128,24 +128,15 @@ func serviceCommand(a *connection) *cobra.Command {
 		query(a, "list", "List the services", nodeClient.ListServices, showServices), setServiceCommand(a))
 }
 
-// nodeServiceRow is a service of an emulated node, in the words of serviceView.
-type nodeServiceRow struct {
-	Name           string `json:"name"`
-	Status         string `json:"status"`
-	StartType      string `json:"startType"`
-	PendingQueries uint32 `json:"pendingQueries"`
-	PendingTime    string `json:"pendingTime"`
-}
-
 func showServices(_ []string, r *nodeapi.ListServicesResponse) answer {
 	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *nodeapi.NodeService) (any, []any) {
-		row := nodeServiceRow{s.GetName(), word(s.GetState()), word(s.GetStart()), s.GetPendingQueries(),
-			s.GetPendingTime().AsDuration().String()}
-		pending := fmt.Sprintf("%d queries", row.PendingQueries)
-		if row.PendingTime != "0s" {
-			pending += ", " + row.PendingTime
+		state, start, after := word(s.GetState()), word(s.GetStart()), s.GetPendingTime().AsDuration().String()
+		pending := fmt.Sprintf("%d queries", s.GetPendingQueries())
+		if after != "0s" {
+			pending += ", " + after
 		}
-		return row, []any{row.Name, row.Status, row.StartType, pending}
+		return map[string]any{"name": s.GetName(), "status": state, "startType": start, // as of system service list
+			"pendingQueries": s.GetPendingQueries(), "pendingTime": after}, []any{s.GetName(), state, start, pending}
 	})
 }
 

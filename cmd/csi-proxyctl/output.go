@@ -90,8 +90,8 @@ func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	return cmp.Or(err, failed)
 }
 
-// render returns an answer as text. Of a change, a table has nothing, and other forms have the command and its arguments.
-// A list that lacks what Windows did not answer comes with an error.
+// render returns an answer as text. Of a change, a table has nothing, and other forms have the command and its
+// arguments. A list that lacks what Windows did not answer comes with an error.
 func (a *connection) render(c *cobra.Command, found answer) (text string, err error) {
 	if found.value == nil {
 		if a.output.forPeople() {

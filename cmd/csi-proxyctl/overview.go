@@ -75,11 +75,17 @@ func versionCommand(a *connection) *cobra.Command {
 	c.Long = c.Short + `. Without an agent, the exit code is 0 as well.
 csi-proxyctl --version prints this program's alone.`
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		client, agent, why := a.versions(c.Context())
+		client := map[string]string{"version": buildversion.String(), "go": runtime.Version(),
+			"platform": runtime.GOOS + "/" + runtime.GOARCH}
+		var agent map[string]string // nil: none; without a version: it does not report it
+		r, err := invoke(c.Context(), a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
+		if err == nil || adminMissing(err) && a.serves() {
+			agent = map[string]string{"version": r.GetAgentVersion()}
+		}
 		rows := []string{"client\t" + client["version"] + "\t" + client["go"] + " " + client["platform"]}
 		switch {
 		case agent == nil:
-			rows = append(rows, "agent\tnone\t"+why.Error())
+			rows = append(rows, "agent\tnone\t"+err.Error())
 		case agent["version"] == "":
 			rows = append(rows, "agent\tunknown\tthis agent does not report its version")
 		default:
@@ -89,18 +95,6 @@ csi-proxyctl --version prints this program's alone.`
 			names: []string{client["version"]}})
 	}
 	return c
-}
-
-// versions returns what is known of this program's version and of the agent's, which is empty if the agent does not
-// report it. Without an agent, agent is nil, and why has the reason.
-func (a *connection) versions(ctx context.Context) (client, agent map[string]string, why error) {
-	client = map[string]string{"version": buildversion.String(), "go": runtime.Version(),
-		"platform": runtime.GOOS + "/" + runtime.GOARCH}
-	r, why := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
-	if why == nil || adminMissing(why) && a.serves() {
-		agent = map[string]string{"version": r.GetAgentVersion()}
-	}
-	return client, agent, why
 }
 
 func treeCommand(a *connection) *cobra.Command {
