@@ -89,7 +89,7 @@ func TestNamesInCommands(t *testing.T) {
 		`C:\a_b-c.d~1#{0}?`: `'C:\a_b-c.d~1#{0}?'`, "fs-1.example": "fs-1.example", "": hidden, "-Confirm": hidden,
 	} {
 		got := verdicts(t, doctor.Facts{Inspected: &admin.InspectResponse{Dangling: []*admin.Dangling{{Path: name}}}})
-		if len(got) != 1 || got[0].first != "csi-proxyctl fs rmdir "+want {
+		if len(got) != 1 || got[0] != "warning dangling-link: csi-proxyctl fs rmdir "+want {
 			t.Errorf("%q: got %v, want %s", name, got, want)
 		}
 	}

@@ -22,25 +22,22 @@ const (
 	id  = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
 )
 
-// verdict is the part of a finding that a test compares.
-type verdict struct {
-	severity doctor.Severity
-	check    string
-	first    string // the first step that helps
-}
-
-func verdicts(t *testing.T, f doctor.Facts) []verdict {
+// verdicts returns the severity, the check and the first step of each finding: "problem no-agent: sc.exe query".
+func verdicts(t *testing.T, f doctor.Facts) (all []string) {
 	t.Helper()
 	fits(t, f)
-	var all []verdict
 	for _, finding := range doctor.Examine(f) {
-		v := verdict{severity: finding.Severity, check: finding.Check}
-		if len(finding.Do) > 0 {
-			v.first = finding.Do[0]
-		}
-		all = append(all, v)
+		all = append(all, fmt.Sprintf("%s %s: %s", finding.Severity, finding.Check, append(finding.Do, "")[0]))
 	}
 	return all
+}
+
+// wantVerdicts checks the verdicts on facts.
+func wantVerdicts(t *testing.T, name string, f doctor.Facts, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(verdicts(t, f), want); diff != "" {
+		t.Errorf("%s (-got +want):\n%s", name, diff)
+	}
 }
 
 // staged returns the path at which kubelet has a driver stage a volume.
@@ -69,35 +66,45 @@ func mounted() treeview.Disk {
 	}
 }
 
+// with returns facts about disks.
+func with(disks ...treeview.Disk) doctor.Facts {
+	return doctor.Facts{Tree: &treeview.Tree{Disks: disks}}
+}
+
+// at mounts the volume of a disk at these paths alone.
+func at(paths ...string) func(*treeview.Disk) {
+	return func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = paths }
+}
+
 func TestDisksAndVolumes(t *testing.T) {
 	yes, no := true, false
+	const (
+		offline = "warning disk-offline: csi-proxyctl disk online 3"
+		files   = "have its PersistentVolumeClaim grown, or files removed"
+		resize  = "csi-proxyctl volume resize '" + id + "'"
+	)
 	for name, test := range map[string]struct {
 		change func(*treeview.Disk)
-		want   []verdict
+		want   []string
 	}{
-		"as it should be": {func(*treeview.Disk) {}, nil},
-		"offline": {func(d *treeview.Disk) { d.Online = &no },
-			[]verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
-		"offline and raw": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Style: "RAW", Online: &no} }, nil},
-		"offline, API alone": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} },
-			[]verdict{{doctor.Warning, "disk-offline", "csi-proxyctl disk online 3"}}},
-		"state not known": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
+		"as it should be":    {func(*treeview.Disk) {}, nil},
+		"offline":            {func(d *treeview.Disk) { d.Online = &no }, []string{offline}},
+		"offline and raw":    {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Style: "RAW", Online: &no} }, nil},
+		"offline, API alone": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} }, []string{offline}},
+		"state not known":    {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
 		"read-only": {func(d *treeview.Disk) { d.ReadOnly = &yes },
-			[]verdict{{doctor.Warning, "disk-read-only", "csi-proxyctl disk online 3"}}},
-		"not mounted": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{} }, nil},
+			[]string{"warning disk-read-only: csi-proxyctl disk online 3"}},
+		"not mounted": {at([]string{}...), nil},
 		"94 % full":   {func(d *treeview.Disk) { used(d, 94) }, nil},
-		"95 % full": {func(d *treeview.Disk) { used(d, 95) },
-			[]verdict{{doctor.Warning, "volume-full", "have its PersistentVolumeClaim grown, or files removed"}}},
-		"full": {func(d *treeview.Disk) { used(d, 100) },
-			[]verdict{{doctor.Problem, "volume-full", "have its PersistentVolumeClaim grown, or files removed"}}},
+		"95 % full":   {func(d *treeview.Disk) { used(d, 95) }, []string{"warning volume-full: " + files}},
+		"full":        {func(d *treeview.Disk) { used(d, 100) }, []string{"problem volume-full: " + files}},
 		"the node's own, full": {func(d *treeview.Disk) { used(d, 96); d.System = &yes },
-			[]verdict{{doctor.Warning, "volume-full", "see what fills it: images, logs, or what pods wrote to their own layer"}}},
-		"mount points not known": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = nil }, nil},
+			[]string{"warning volume-full: see what fills it: images, logs, or what pods wrote to their own layer"}},
+		"mount points not known": {at(), nil},
 		"hidden": {func(d *treeview.Disk) { d.Partitions[1].Attributes = []string{"hidden", "no drive letter"} },
-			[]verdict{{doctor.Warning, "partition-attribute", "if pods are to write to it, in diskpart: select disk 3, " +
-				"select partition 2, gpt attributes=0x8000000000000000"}}},
-		"grown disk": {func(d *treeview.Disk) { d.SizeBytes = 20 * gib },
-			[]verdict{{doctor.Warning, "partition-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+			[]string{"warning partition-attribute: if pods are to write to it, in diskpart: select disk 3, " +
+				"select partition 2, gpt attributes=0x8000000000000000"}},
+		"grown disk":        {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []string{"warning partition-smaller: " + resize}},
 		"grown system disk": {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
 		"grown disk with two volumes": {func(d *treeview.Disk) {
 			d.SizeBytes = 30 * gib
@@ -106,31 +113,26 @@ func TestDisksAndVolumes(t *testing.T) {
 			d.Partitions = append(d.Partitions, second)
 		}, nil},
 		"small file system": {func(d *treeview.Disk) { d.Partitions[1].Volume.TotalBytes = 5 * gib },
-			[]verdict{{doctor.Warning, "file-system-smaller", "csi-proxyctl volume resize '" + id + "'"}}},
+			[]string{"warning file-system-smaller: " + resize}},
 		"no file system": {func(d *treeview.Disk) {
-			*d.Partitions[1].Volume = treeview.Volume{ID: id,
-				MountPoints: []string{}}
+			*d.Partitions[1].Volume = treeview.Volume{ID: id, MountPoints: []string{}}
 		}, nil},
-		"no file system, and mounted": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{MountPoints: []string{`D:\`}} },
-			[]verdict{{doctor.Problem, "volume-unreadable", "do not format it: the data may still be whole"},
-				{doctor.Note, "disk-not-of-kubernetes", ""}}},
+		"no file system, and mounted": {func(d *treeview.Disk) {
+			*d.Partitions[1].Volume = treeview.Volume{MountPoints: []string{`D:\`}}
+		}, []string{"problem volume-unreadable: do not format it: the data may still be whole",
+			"note disk-not-of-kubernetes: "}},
 		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "it has not answered"} },
-			[]verdict{{doctor.Problem, "volume-not-answering", "look at its disk, and in Event Viewer, log System, sources disk and Ntfs"}}},
+			[]string{"problem volume-not-answering: look at its disk, and in Event Viewer, log System, sources disk and Ntfs"}},
 		"no answer of Windows' own": {func(d *treeview.Disk) {
 			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "it has not answered"
 		}, nil},
-		"of two drivers": {func(d *treeview.Disk) {
-			d.Partitions[1].Volume.MountPoints = []string{staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")}
-		}, []verdict{{doctor.Warning, "disk-of-two-drivers",
-			"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it"}}},
-		"of no driver": {func(d *treeview.Disk) { d.Partitions[1].Volume.MountPoints = []string{`D:\`} },
-			[]verdict{{doctor.Note, "disk-not-of-kubernetes", ""}}},
-		"of no driver, but a pod's": {func(d *treeview.Disk) {
-			d.Partitions[1].Volume.MountPoints = []string{`C:\var\lib\kubelet\pods\u\mount\`}
-		}, nil},
+		"of two drivers": {at(staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")),
+			[]string{"warning disk-of-two-drivers: find out which of them the disk belongs to: one of them has taken " +
+				"another's, or did not unstage it"}},
+		"of no driver":              {at(`D:\`), []string{"note disk-not-of-kubernetes: "}},
+		"of no driver, but a pod's": {at(`C:\var\lib\kubelet\pods\u\mount\`), nil},
 		"of no driver, and Windows'": {func(d *treeview.Disk) {
-			d.System, d.Partitions[1].Volume.MountPoints = &yes,
-				[]string{`C:\`}
+			d.System, d.Partitions[1].Volume.MountPoints = &yes, []string{`C:\`}
 		}, nil},
 		"partition size not known": {func(d *treeview.Disk) {
 			d.Partitions = d.Partitions[1:]
@@ -139,20 +141,22 @@ func TestDisksAndVolumes(t *testing.T) {
 	} {
 		d := mounted()
 		test.change(&d)
-		got := verdicts(t, doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}})
-		if diff := cmp.Diff(got, test.want, cmp.AllowUnexported(verdict{})); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		wantVerdicts(t, name, with(d), test.want...)
 	}
+	unstaged := mounted()
+	unstaged.Online = &no
+	facts := with(unstaged)
+	facts.Inspected = &admin.InspectResponse{}
+	wantVerdicts(t, "offline, and no mount point misses it, as after an unstage", facts)
 }
 
 // TestDriversOfGlobalmounts: kubelet's file has a driver's name, which the older form of the path lacks.
 func TestDriversOfGlobalmounts(t *testing.T) {
 	const old = `D:\k\plugins\kubernetes.io\csi\pv\pvc-1\globalmount\`
 	d := mounted()
-	d.Partitions[1].Volume.MountPoints = []string{old, `D:\k\plugins\kubernetes.io\csi\a.example\5f1c\globalmount\`}
-	facts := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}},
-		Inspected: &admin.InspectResponse{WorkingDirectories: []string{`D:\k`}}}
+	at(old, `D:\k\plugins\kubernetes.io\csi\a.example\5f1c\globalmount\`)(&d)
+	facts := with(d)
+	facts.Inspected = &admin.InspectResponse{WorkingDirectories: []string{`D:\k`}}
 	for driver, want := range map[string]int{"": 0, "a.example": 0, "b.example": 1} {
 		facts.Staged = map[string]doctor.Staged{doctor.GlobalmountKey(old): {Driver: driver}}
 		if got := doctor.Examine(facts); len(got) != want || want > 0 && got[0].Check != "disk-of-two-drivers" {
@@ -162,9 +166,7 @@ func TestDriversOfGlobalmounts(t *testing.T) {
 	facts.Inspected.WorkingDirectories = []string{`C:\var\lib\kubelet`}
 	facts.Staged = nil
 	d.Partitions[1].Volume.MountPoints[1] = `D:\data\`
-	if got := doctor.Examine(facts); len(got) != 1 || got[0].Check != "disk-not-of-kubernetes" {
-		t.Errorf("outside the working directories: got %+v, want a note", got)
-	}
+	wantVerdicts(t, "outside the working directories", facts, "note disk-not-of-kubernetes: ")
 }
 
 // TestYoungStages: between stage and publish a volume is as it should be.
@@ -188,8 +190,8 @@ func TestCausesComeFirst(t *testing.T) {
 	hidden.Partitions[1].Volume, hidden.Partitions[1].Attributes = nil, []string{"hidden"}
 	for check, facts := range map[string]doctor.Facts{
 		"dangling-mount-point": {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{}},
-		"disk-offline":         {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{Disks: []treeview.Disk{d}}},
-		"partition-attribute":  {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{Disks: []treeview.Disk{hidden}}},
+		"disk-offline":         {Inspected: &admin.InspectResponse{}, Tree: with(d).Tree},
+		"partition-attribute":  {Inspected: &admin.InspectResponse{}, Tree: with(hidden).Tree},
 		"iscsi-disconnected":   {Inspected: &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn"}}}},
 		"disk-not-answering": {Inspected: &admin.InspectResponse{DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1",
 			Error: "it has not answered"}}}},
@@ -244,23 +246,6 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-func TestAutomount(t *testing.T) {
-	got := verdicts(t, doctor.Facts{AutomountOff: true})
-	if diff := cmp.Diff(got, []verdict{{doctor.Warning, "automount-off", "mountvol /E"}},
-		cmp.AllowUnexported(verdict{})); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
-	}
-}
-
-func TestBitLockerRequired(t *testing.T) {
-	got := verdicts(t, doctor.Facts{BitLockerRequired: true})
-	want := []verdict{{doctor.Problem, "bitlocker-required",
-		`disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`}}
-	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
-	}
-}
-
 func TestManyMappings(t *testing.T) {
 	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning,
 		699: doctor.Warning, 700: doctor.Problem} {
@@ -282,7 +267,7 @@ func TestManyMappings(t *testing.T) {
 }
 
 func TestConnectionsAndLinks(t *testing.T) {
-	got := verdicts(t, doctor.Facts{Inspected: &admin.InspectResponse{
+	wantVerdicts(t, "all at once", doctor.Facts{Inspected: &admin.InspectResponse{
 		Dangling: []*admin.Dangling{
 			{Path: `C:\a`, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 			{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
@@ -295,35 +280,21 @@ func TestConnectionsAndLinks(t *testing.T) {
 		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"},
 			{RemotePath: `\\fs\bad`, Status: "unavailable"}},
 		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true}},
-		Operations: []*admin.Operation{
-			{Name: "Rescan", Age: durationpb.New(time.Second * 9)}, {Name: "MountVolume(x)", Age: durationpb.New(time.Hour)},
-			{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
-		},
-	}})
-	const again = "look for pods of this node that have the volume: kubectl get pods -A -o wide"
-	want := []verdict{
-		{doctor.Problem, "hung-operation",
-			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer"},
-		{doctor.Problem, "dangling-mount-point", "if pods still use the volume: attach the disk again"},
-		{doctor.Problem, "left-over-globalmount", "if pods still use the volume: attach the disk again"},
-		{doctor.Problem, "stale-smb-mapping",
-			"check that the file server answers from this node: Test-NetConnection fs -Port 445"},
-		{doctor.Warning, "dangling-link", `csi-proxyctl fs rmdir 'C:\a'`},
-		{doctor.Warning, "dangling-share-link", "if pods use it: restart them, so that kubelet has the driver map it again"},
-		{doctor.Note, "slow-operation", "csi-proxyctl doctor, in half a minute: what has not ended by then hangs"},
-		{doctor.Note, "staged-not-published", again},
-		{doctor.Note, "staged-not-published", again},
-	}
-	if diff := cmp.Diff(got, want, cmp.AllowUnexported(verdict{})); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
-	}
+	}},
+		"problem dangling-mount-point: if pods still use the volume: attach the disk again",
+		"problem left-over-globalmount: if pods still use the volume: attach the disk again",
+		"problem stale-smb-mapping: check that the file server answers from this node: Test-NetConnection fs -Port 445",
+		`warning dangling-link: csi-proxyctl fs rmdir 'C:\a'`,
+		"warning dangling-share-link: if pods use it: restart them, so that kubelet has the driver map it again",
+		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
+		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide")
 }
 
 func TestDisksOfOneIdentity(t *testing.T) {
 	a, b, c := mounted(), mounted(), mounted()
 	a.SerialNumber, b.SerialNumber, c.SerialNumber, c.Page83 = "1", "1", "2", "naa"
 	b.Number, c.Number = 4, 5
-	findings := doctor.Examine(doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{a, b, c}}})
+	findings := doctor.Examine(with(a, b, c))
 	if len(findings) != 1 || findings[0].Check != "same-identity" || len(findings[0].Evidence) != 4 {
 		t.Errorf("got %+v, want one finding about disks 3 and 4", findings)
 	}
@@ -338,153 +309,112 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	}}})
 	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
 	slow := []string{"Mkdir(x), for 5s"}
-	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[1].Evidence, slow) {
+	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || findings[0].Check != "hung-operation" ||
+		findings[0].Severity != doctor.Problem || !slices.Equal(findings[1].Evidence, slow) ||
+		findings[1].Check != "slow-operation" || findings[1].Severity != doctor.Note {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
 }
 
-func TestEmulatedNodes(t *testing.T) {
-	fault := doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 10 * gib, SizeBytes: 20 * gib}
+// TestMachines: settings of Windows, and what looks like trouble of an emulated one.
+func TestMachines(t *testing.T) {
+	full := "problem host-disk-full: make room there, or start the node with another -state-dir"
 	for name, test := range map[string]struct {
-		node doctor.EmulatedNode
-		want []verdict
+		facts doctor.Facts
+		want  []string
 	}{
-		"faults": {fault, []verdict{{doctor.Note, "active-fault", "csi-proxyctl node fault remove --all"}}},
-		"full host": {doctor.EmulatedNode{Path: "/state", FreeBytes: 1 << 20, SizeBytes: 24 << 20},
-			[]verdict{{doctor.Problem, "host-disk-full", "make room there, or start the node with another -state-dir"}}},
-		"small host":     {doctor.EmulatedNode{Path: "/state", FreeBytes: 23 << 20, SizeBytes: 24 << 20}, nil},
-		"large host":     {doctor.EmulatedNode{Path: "/state", FreeBytes: 10 * gib, SizeBytes: 1000 * gib}, nil},
-		"unknown":        {doctor.EmulatedNode{Path: "/state", FreeBytes: -1}, nil},
-		"a node of iron": {doctor.EmulatedNode{}, nil},
+		"automount off": {doctor.Facts{AutomountOff: true}, []string{"warning automount-off: mountvol /E"}},
+		"BitLocker required": {doctor.Facts{BitLockerRequired: true}, []string{"problem bitlocker-required: disable the " +
+			`policy "Deny write access to fixed drives not protected by BitLocker" for this node`}},
+		"no answer": {doctor.Facts{Unanswered: []string{"services"}},
+			[]string{"problem no-answer: csi-proxyctl doctor, in half a minute: an operation that hangs is named then"}},
+		"faults": {doctor.Facts{Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}}},
+			[]string{"note active-fault: csi-proxyctl node fault remove --all"}},
+		"full host":      {hostDisk(1<<20, 24<<20), []string{full}},
+		"small host":     {hostDisk(23<<20, 24<<20), nil},
+		"large host":     {hostDisk(10*gib, 1000*gib), nil},
+		"unknown host":   {hostDisk(-1, 0), nil},
+		"a node of iron": {doctor.Facts{}, nil},
 	} {
-		if diff := cmp.Diff(verdicts(t, doctor.Facts{Emulated: test.node}), test.want,
-			cmp.AllowUnexported(verdict{})); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		wantVerdicts(t, name, test.facts, test.want...)
 	}
 }
 
-// TestOfflineDisks distinguishes a disk that a driver has let go from one that a mount point misses.
-func TestOfflineDisks(t *testing.T) {
-	d, hidden, no := mounted(), mounted(), false
-	d.Online = &no
-	hidden.Partitions[1].Volume, hidden.Partitions[1].Attributes = nil, []string{"hidden"}
-	facts := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{d}}, Inspected: &admin.InspectResponse{}}
-	if got := doctor.Examine(facts); len(got) != 0 {
-		t.Errorf("after an unstage: got %+v, want nothing", got)
-	}
-	facts.Inspected.Dangling = []*admin.Dangling{{Path: `C:\m`, Target: id,
-		Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}}
-	if got := doctor.Examine(facts); len(got) != 1 || got[0].Check != "disk-offline" || got[0].Severity != doctor.Problem {
-		t.Errorf("under a mount point: got %+v, want a problem, and no disk that is gone", got)
-	}
+func hostDisk(free, size int64) doctor.Facts {
+	return doctor.Facts{Emulated: doctor.EmulatedNode{Path: "/state", FreeBytes: free, SizeBytes: size}}
 }
 
 func TestServices(t *testing.T) {
-	iscsiDisk := mounted()
-	iscsiDisk.BusType = "iSCSI"
-	for name, test := range map[string]struct {
-		facts doctor.Facts
-		want  []verdict
-	}{
-		"all run": {doctor.Facts{Services: []doctor.Service{
-			{Name: "LanmanWorkstation", Installed: true, Status: "running", Start: "automatic"},
-			{Name: "MSiSCSI", Installed: true, Status: "running", Start: "automatic"},
-			{Name: "csiproxy", Installed: true, Status: "running", Start: "automatic", Agent: true},
-		}}, nil},
-		"no SMB client": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation", Installed: true,
-			Status: "stopped", Start: "automatic"}}},
-			[]verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start LanmanWorkstation"}}},
-		"no iSCSI initiator, as by default": {doctor.Facts{Services: []doctor.Service{{Name: "MSiSCSI", Installed: true,
-			Status: "stopped", Start: "manual"}}}, nil},
-		"no iSCSI initiator, though it " +
-			"should run": {doctor.Facts{Services: []doctor.Service{{Name: "MSiSCSI", Installed: true,
-			Status: "stopped", Start: "automatic"}}},
-			[]verdict{{doctor.Warning, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
-		"no iSCSI initiator, and iSCSI disks": {doctor.Facts{
-			Services: []doctor.Service{{Name: "MSiSCSI", Installed: true, Status: "stopped", Start: "manual"}},
-			Tree:     &treeview.Tree{Disks: []treeview.Disk{iscsiDisk}},
-		}, []verdict{{doctor.Problem, "service-stopped", "csi-proxyctl system service start MSiSCSI"}}},
-		"not installed": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation"}}},
-			[]verdict{{doctor.Problem, "service-stopped", "install the Windows feature that has the service " +
-				"LanmanWorkstation"}}},
-		"disabled": {doctor.Facts{Services: []doctor.Service{{Name: "LanmanWorkstation", Installed: true,
-			Status: "stopped", Start: "disabled"}}},
-			[]verdict{{doctor.Problem, "service-stopped", "sc.exe config LanmanWorkstation start= auto"}}},
-		"agent in a container": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Agent: true}}}, nil},
-		"agent's service stopped": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
-			Status: "stopped", Start: "automatic",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc.exe start csiproxy"}}},
-		"agent's service on its way": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
-			Status: "start-pending", Start: "automatic", Agent: true}}}, nil},
-		"agent's service of another name": {doctor.Facts{Services: []doctor.Service{{Name: "csi-proxy", Installed: true,
-			Status: "stopped", Start: "automatic",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-stopped", "sc.exe start csi-proxy"}}},
-		"agent under nssm": {doctor.Facts{Services: []doctor.Service{{Name: "csi-proxy", Installed: true, Status: "running",
-			Start: "automatic", Agent: true,
-			Wrapper: `C:\k\nssm.exe`}}}, []verdict{{doctor.Note, "service-wrapped", "csi-proxy service install -name " +
-			"csi-proxy -start"}}},
-		"agent's service starts by demand": {doctor.Facts{Services: []doctor.Service{{Name: "csiproxy", Installed: true,
-			Status: "running", Start: "manual",
-			Agent: true}}}, []verdict{{doctor.Warning, "service-not-automatic", "sc.exe config csiproxy start= auto"}}},
-	} {
-		if diff := cmp.Diff(verdicts(t, test.facts), test.want, cmp.AllowUnexported(verdict{})); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+	service := func(name, status, start string) doctor.Service {
+		return doctor.Service{Name: name, Installed: true, Status: status, Start: start,
+			Agent: strings.HasPrefix(name, "csi")}
 	}
+	wrapped := service("csi-proxy", "running", "automatic")
+	wrapped.Wrapper = `C:\k\nssm.exe`
+	for name, test := range map[string]struct {
+		service doctor.Service
+		want    []string
+	}{
+		"SMB client":   {service("LanmanWorkstation", "running", "automatic"), nil},
+		"initiator":    {service("MSiSCSI", "running", "automatic"), nil},
+		"agent":        {service("csiproxy", "running", "automatic"), nil},
+		"in container": {doctor.Service{Name: "csiproxy", Agent: true}, nil},
+		"no SMB client": {service("LanmanWorkstation", "stopped", "automatic"),
+			[]string{"problem service-stopped: csi-proxyctl system service start LanmanWorkstation"}},
+		"not installed": {doctor.Service{Name: "LanmanWorkstation"},
+			[]string{"problem service-stopped: install the Windows feature that has the service LanmanWorkstation"}},
+		"disabled": {service("LanmanWorkstation", "stopped", "disabled"),
+			[]string{"problem service-stopped: sc.exe config LanmanWorkstation start= auto"}},
+		"no initiator, as by default": {service("MSiSCSI", "stopped", "manual"), nil},
+		"no initiator, though it should run": {service("MSiSCSI", "stopped", "automatic"),
+			[]string{"warning service-stopped: csi-proxyctl system service start MSiSCSI"}},
+		"agent stopped": {service("csiproxy", "stopped", "automatic"),
+			[]string{"warning service-stopped: sc.exe start csiproxy"}},
+		"agent starting": {service("csiproxy", "start-pending", "automatic"), nil},
+		"agent of another name": {service("csi-proxy", "stopped", "automatic"),
+			[]string{"warning service-stopped: sc.exe start csi-proxy"}},
+		"agent under nssm": {wrapped, []string{"note service-wrapped: csi-proxy service install -name csi-proxy -start"}},
+		"agent by demand": {service("csiproxy", "running", "manual"),
+			[]string{"warning service-not-automatic: sc.exe config csiproxy start= auto"}},
+	} {
+		wantVerdicts(t, name, doctor.Facts{Services: []doctor.Service{test.service}}, test.want...)
+	}
+	d := mounted()
+	d.BusType = "iSCSI"
+	facts := with(d)
+	facts.Services = []doctor.Service{service("MSiSCSI", "stopped", "manual")}
+	wantVerdicts(t, "no initiator, and iSCSI disks", facts,
+		"problem service-stopped: csi-proxyctl system service start MSiSCSI")
 }
 
 func TestEndpoints(t *testing.T) {
-	newest := map[string]string{"disk": "v1", "smb": "v1"}
 	endpoint := func(group, version string, state doctor.State) doctor.Endpoint {
-		return doctor.Endpoint{Group: group, Version: version, Address: `\\.\pipe\csi-proxy-` + group +
-			"-" + version, State: state}
+		return doctor.Endpoint{Group: group, Version: version, Address: `\\.\pipe\csi-proxy-` + group + "-" + version,
+			State: state}
 	}
+	disk, smb := endpoint("disk", "v1", doctor.Answers), endpoint("smb", "v1", doctor.Answers)
 	for name, test := range map[string]struct {
 		endpoints []doctor.Endpoint
 		want      []string
 	}{
-		"all answer": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Answers), endpoint("smb", "v1", doctor.Answers)},
-			nil},
+		"all answer": {[]doctor.Endpoint{disk, smb}, nil},
 		"nobody there": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)},
 			[]string{"no-agent"}},
-		"old and off": {
-			[]doctor.Endpoint{endpoint("disk", "v1beta1", doctor.Answers), endpoint("disk", "v1", doctor.Absent),
-				endpoint("smb", "v1", doctor.Absent)},
-			[]string{"group-off", "old-version"},
-		},
-		"refused": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Denied), endpoint("smb", "v1", doctor.Answers)},
-			[]string{"access-denied"}},
-		"hangs": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Silent), endpoint("smb", "v1", doctor.Answers)},
-			[]string{"silent-endpoint"}},
-		"no agent's": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Broken), endpoint("smb", "v1", doctor.Answers)},
-			[]string{"broken-endpoint"}},
+		"old and off": {[]doctor.Endpoint{endpoint("disk", "v1beta1", doctor.Answers),
+			endpoint("disk", "v1", doctor.Absent), endpoint("smb", "v1", doctor.Absent)},
+			[]string{"group-off", "old-version"}},
+		"refused":    {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Denied), smb}, []string{"access-denied"}},
+		"hangs":      {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Silent), smb}, []string{"silent-endpoint"}},
+		"no agent's": {[]doctor.Endpoint{endpoint("disk", "v1", doctor.Broken), smb}, []string{"broken-endpoint"}},
 	} {
 		var got []string
-		fits(t, doctor.Facts{Endpoints: test.endpoints, Newest: newest})
-		for _, f := range doctor.Examine(doctor.Facts{Endpoints: test.endpoints, Newest: newest}) {
+		facts := doctor.Facts{Endpoints: test.endpoints, Newest: map[string]string{"disk": "v1", "smb": "v1"}}
+		fits(t, facts)
+		for _, f := range doctor.Examine(facts) {
 			got = append(got, f.Check)
 		}
 		if diff := cmp.Diff(got, test.want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
-	}
-}
-
-func TestUnanswered(t *testing.T) {
-	findings := doctor.Examine(doctor.Facts{Unanswered: []string{"services"}})
-	if len(findings) != 1 || findings[0].Check != "no-answer" || !doctor.Bad(findings) {
-		t.Errorf("got %+v, want one problem", findings)
-	}
-}
-
-func TestBad(t *testing.T) {
-	for _, test := range []struct {
-		severity doctor.Severity
-		want     bool
-	}{{doctor.Problem, true}, {doctor.Warning, true}, {doctor.Note, false}} {
-		if got := doctor.Bad([]doctor.Finding{{Severity: doctor.Note}, {Severity: test.severity}}); got != test.want {
-			t.Errorf("with a %s: %v", test.severity, got)
 		}
 	}
 }
