@@ -126,10 +126,11 @@ func TestMovingAServiceAndBack(t *testing.T) {
 	other := copyProgram(t, filepath.Join(dir, "k", "wrapper.exe"))
 	ours := copyProgram(t, filepath.Join(dir, "ours", "csi-proxy.exe"))
 	log := "-log_file=" + filepath.Join(dir, "csi-proxy.log")
+	t.Cleanup(func() { _ = os.RemoveAll(`C:\etc\kubernetes\logs`) })
 
 	for _, test := range []struct{ distribution, name, command, application, wrapper string }{
-		{"the original's page, kube-up, RKE2", "csiproxy", original + " -windows-service " + log + " -logtostderr=false",
-			"", ""},
+		{"the original's page, kube-up, RKE2", "csiproxy", original +
+			` -windows-service -log_file=\etc\kubernetes\logs\csi-proxy.log -logtostderr=false`, "", ""},
 		{"OpenShift", "csi-proxy", original + " " + log + " -logtostderr=false -windows-service --v=2", "", ""},
 		{"AKS", "csi-proxy", nssm, original, nssm},
 		{"another wrapper", "storage", other + " " + original, "", other},
@@ -195,6 +196,12 @@ func TestMovingAServiceAndBack(t *testing.T) {
 			start()
 			protected()
 			wantStatus(app.ExitOK, itself)
+			if strings.Contains(test.command, `=\etc`) {
+				content, err := os.ReadFile(`C:\etc\kubernetes\logs\csi-proxy.log`)
+				if err != nil || !strings.Contains(string(content), `"serving"`) {
+					t.Errorf("the log of the drive-less path is not on C: %q, %v", content, err)
+				}
+			}
 			if bin := os.Getenv("CSI_PROXY_BIN"); bin != "" {
 				found, _ := exec.CommandContext(waitCtx, filepath.Join(bin, "csi-proxyctl.exe"), "doctor").CombinedOutput()
 				line := "service " + test.name + ": running, starts manual"

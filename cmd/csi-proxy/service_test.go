@@ -54,11 +54,9 @@ func TestAgentFlags(t *testing.T) {
 		{"the flag of services", []string{"--windows-service", "-logtostderr"},
 			[]string{"--windows-service", "-logtostderr"}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, agentFlags(test.given)); diff != "" {
-				t.Error(diff)
-			}
-		})
+		if diff := cmp.Diff(test.want, agentFlags(test.given)); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
 	}
 }
 
@@ -89,54 +87,35 @@ func TestBeforeDashes(t *testing.T) {
 	}
 }
 
-func TestInvalidServiceSettings(t *testing.T) {
-	full := filepath.Join(t.TempDir(), "file")
+// The directories of a service's logs, or why it cannot have such logs.
+func TestLogsOfAService(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a", "file"), filepath.Join(dir, "b", "file")
+	dirA, dirB := filepath.Dir(a), filepath.Dir(b)
 	for _, test := range []struct {
 		name  string
 		log   app.LogFlags
 		audit string
-		want  string // in the error; empty: none
+		dirs  []string
+		err   string
 	}{
-		{"standard error", app.LogFlags{ToStderr: true}, "", ""},
-		{"full paths", app.LogFlags{File: full}, full, ""},
-		{"a log directory", app.LogFlags{Dir: full}, "", ""},
-		{"a relative audit log", app.LogFlags{File: full}, "audit.log",
+		{"none", app.LogFlags{ToStderr: true, File: a}, "", nil, ""},
+		{"one each", app.LogFlags{File: a, Dir: dirB}, b, []string{dirA, dirB}, ""},
+		{"the same for both", app.LogFlags{Dir: dirA}, a, []string{dirA}, ""},
+		{"no log file", app.LogFlags{ToStderr: true}, b, []string{dirB}, ""},
+		{"a relative audit log", app.LogFlags{File: a}, "audit.log", []string{dirA, "."},
 			"-audit-log=audit.log is relative, and a service has no directory of its own"},
-		{"a log for nowhere", app.LogFlags{}, "", "-logtostderr=false alone logs to the directory for temporary files"},
+		{"a log for nowhere", app.LogFlags{}, "", []string{""},
+			"-logtostderr=false alone logs to the directory for temporary files"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			switch err := withLogs(test.log, test.audit).checkService(); {
-			case test.want == "" && err != nil:
-				t.Error(err)
-			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("got %v, want %q", err, test.want)
-			}
-		})
-	}
-}
-
-func withLogs(log app.LogFlags, audit string) *options {
-	return &options{Options: &app.Options{Log: log, Audit: app.AuditFlags{File: audit}}}
-}
-
-func TestLogDirs(t *testing.T) {
-	a, b := filepath.Join("a", "file"), filepath.Join("b", "file")
-	for _, test := range []struct {
-		name  string
-		log   app.LogFlags
-		audit string
-		want  []string
-	}{
-		{"none", app.LogFlags{ToStderr: true, File: a}, "", nil},
-		{"one each", app.LogFlags{File: a, Dir: b}, b, []string{"a", "b"}},
-		{"the same for both", app.LogFlags{Dir: "a"}, a, []string{"a"}},
-		{"no log file", app.LogFlags{ToStderr: true}, b, []string{"b"}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, withLogs(test.log, test.audit).logDirs()); diff != "" {
-				t.Error(diff)
-			}
-		})
+		o := &options{Options: &app.Options{Log: test.log, Audit: app.AuditFlags{File: test.audit}}}
+		if diff := cmp.Diff(test.dirs, o.logDirs()); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+		err := o.checkService()
+		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s: got %v, want %q", test.name, err, test.err)
+		}
 	}
 }
 

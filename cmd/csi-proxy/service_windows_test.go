@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -143,10 +141,6 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 		"the agent would not start: flag provided but not defined: -no-such-flag")
 	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-log_file=here.log", "-logtostderr=false"),
 		"-log_file=here.log is relative")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-audit-log=audit.log"),
-		"-audit-log=audit.log is relative")
-	wantText(t, csiProxy(t, app.ExitUsage, "service", "install", "--", "-logtostderr=false"),
-		"give -log_file=FILE or -log_dir=DIR too")
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Fatalf("bad flags were installed: %v", err)
 	}
@@ -196,40 +190,6 @@ func TestTheServiceFromInstallToUninstall(t *testing.T) {
 		t.Error("the event source is still registered")
 	}
 	csiProxy(t, exitNotInstalled, "service", "status")
-}
-
-// The sc.exe lines that node scripts and cloud images have always used.
-func TestTheServiceThatScMakes(t *testing.T) {
-	scm := requireServices(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const log = `\etc\kubernetes\logs\csi-proxy.log`
-	flags := fmt.Sprintf(`-windows-service -log_file=%s -logtostderr=false`, log)
-	t.Cleanup(func() {
-		if err := os.RemoveAll(`C:\etc\kubernetes\logs`); err != nil {
-			t.Error(err)
-		}
-	})
-
-	command(t, 0, "sc.exe", "create", serviceName, "start=", "auto", "binPath=", program+" "+flags)
-	command(t, 0, "sc.exe", "failure", serviceName, "reset=", "0", "actions=", "restart/10000")
-	command(t, 0, "sc.exe", "start", serviceName)
-	if err := winservice.Start(t.Context(), scm, serviceName); err != nil { // waits for what sc.exe began
-		t.Fatal(err)
-	}
-	callService(t)
-	content, err := os.ReadFile("C:" + log)
-	if err != nil || !strings.Contains(string(content), `"serving"`) {
-		t.Errorf("the log of the drive-less path is not on C: %q, %v", content, err)
-	}
-	wantText(t, csiProxy(t, app.ExitOK, "service", "status"), `argument +-windows-service`)
-	command(t, 0, "sc.exe", "stop", serviceName)
-	if err := winservice.Stop(t.Context(), scm, serviceName); err != nil {
-		t.Fatal(err)
-	}
-	command(t, 0, "sc.exe", "delete", serviceName)
 }
 
 // A path without a drive is on C, and does not count as relative.
@@ -321,6 +281,4 @@ func TestAServiceFlagInAConsole(t *testing.T) {
 			"service install")
 	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-no-such-flag"),
 		"flag provided but not defined: -no-such-flag")
-	wantText(t, csiProxy(t, app.ExitUsage, "-windows-service", "-audit-log=here.log"),
-		"-audit-log=here.log is relative, and a service has no directory of its own: give a full path")
 }
