@@ -14,6 +14,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
@@ -114,6 +115,18 @@ func openAndClose(n *Node, disposition, options uint32) error {
 	return h.Close()
 }
 
+// opened returns a change of what is at a path, by a handle with the access.
+func opened(path string, access uint32, change func(h kernel.Handle) error) func(n *Node) error {
+	return func(n *Node) error {
+		h, err := n.OpenFile(nil, `\\?\`+path, how(access, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		return change(h)
+	}
+}
+
 // checkObject returns "new" if that object is there, or is not.
 func checkObject(there bool) func(t *testing.T, n *Node) string {
 	return func(t *testing.T, n *Node) string {
@@ -127,11 +140,7 @@ func checkObject(there bool) func(t *testing.T, n *Node) string {
 func storageCases() []crashCase {
 	var serial uint64
 	nothing := func(*testing.T, *Node) {}
-	mounted := func(t *testing.T, n *Node) {
-		v := formatted(t, n, oneDrive)
-		mkdir(t, n, crashDir)
-		must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
-	}
+	atCrashDir := func(t *testing.T, n *Node) { mounted(t, n, crashDir) }
 	checkMount := func(t *testing.T, n *Node) bool {
 		v := firstData(n)
 		name, err := n.VolumeNameForMountPoint(crashDir + `\`)
@@ -248,21 +257,13 @@ func storageCases() []crashCase {
 			func(t *testing.T, n *Node) string { return oldOrNew(checkMount(t, n)) },
 		},
 		{
-			"unmount", mounted,
+			"unmount", atCrashDir,
 			func(n *Node) error { return n.DeleteVolumeMountPoint(crashDir + `\`) },
 			func(t *testing.T, n *Node) string { return oldOrNew(!checkMount(t, n)) },
 		},
 		{
 			"delete a link", func(t *testing.T, n *Node) { link(t, n, crashLink, symlink(`C:\Windows`)) },
-			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashLink, how(win32.DELETE, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
-				return h.SetInformation(win32.FileDispositionInfoEx,
-					win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
-			},
+			opened(crashLink, win32.DELETE, erase),
 			func(t *testing.T, n *Node) string {
 				target, err := n.Readlink(crashLink)
 				if err != nil {
@@ -286,12 +287,7 @@ func storageCases() []crashCase {
 					return err
 				}
 				defer d.Close()
-				h, err := n.OpenFile(nil, `\\?\`+crashDir+`\a\b`, how(win32.DELETE, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
-				return h.Rename(d, "up")
+				return opened(crashDir+`\a\b`, win32.DELETE, func(h kernel.Handle) error { return h.Rename(d, "up") })(n)
 			},
 			func(t *testing.T, n *Node) string {
 				_, errOld := os.Stat(hostPath(t, n, crashDir+`\a\b`))
@@ -304,16 +300,10 @@ func storageCases() []crashCase {
 		},
 		{
 			"make a link", func(t *testing.T, n *Node) { mkdir(t, n, crashLink) },
-			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashLink,
-					how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
-				_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
+			opened(crashLink, win32.FILE_WRITE_ATTRIBUTES, func(h kernel.Handle) error {
+				_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
 				return err
-			},
+			}),
 			func(t *testing.T, n *Node) string {
 				target, err := n.Readlink(crashLink)
 				if err != nil {
@@ -339,15 +329,7 @@ func storageCases() []crashCase {
 			func(t *testing.T, n *Node) {
 				must(t, openAndClose(n, win32.FILE_CREATE, win32.FILE_NON_DIRECTORY_FILE))
 			},
-			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashObject, how(win32.DELETE, win32.FILE_OPEN, 0))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
-				return h.SetInformation(win32.FileDispositionInfoEx,
-					win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
-			},
+			opened(crashObject, win32.DELETE, erase),
 			checkObject(false),
 		},
 		{

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -103,14 +104,9 @@ func hostCases() []crashCase {
 		},
 		{
 			"make a file read-only", object,
-			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashObject, how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, 0))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
+			opened(crashObject, win32.FILE_WRITE_ATTRIBUTES, func(h kernel.Handle) error {
 				return h.SetInformation(win32.FileBasicInfo, win32.FileBasic{Attributes: win32.FILE_ATTRIBUTE_READONLY}.Bytes())
-			},
+			}),
 			func(t *testing.T, n *Node) string {
 				h := openFile(t, n, `\\?\`+crashObject, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
 				defer h.Close()
@@ -127,22 +123,12 @@ func hostCases() []crashCase {
 			checkObject(true),
 		},
 		{
-			"turn a mount point into a directory", func(t *testing.T, n *Node) {
-				v := formatted(t, n, oneDrive)
-				mkdir(t, n, crashDir)
-				must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
-			},
-			func(n *Node) error {
-				h, err := n.OpenFile(nil, `\\?\`+crashDir,
-					how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-				if err != nil {
-					return err
-				}
-				defer h.Close()
-				_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
+			"turn a mount point into a directory", func(t *testing.T, n *Node) { mounted(t, n, crashDir) },
+			opened(crashDir, win32.FILE_WRITE_ATTRIBUTES, func(h kernel.Handle) error {
+				_, err := h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT,
 					win32.DeleteReparsePoint(win32.IO_REPARSE_TAG_MOUNT_POINT), nil)
 				return err
-			},
+			}),
 			func(_ *testing.T, n *Node) string {
 				_, err := n.VolumeNameForMountPoint(crashDir + `\`)
 				return oldOrNew(err != nil)

@@ -154,9 +154,7 @@ func TestReading(t *testing.T) {
 
 func TestOfflineAndReadOnlyDisks(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	v := mounted(t, n, `C:\m`)
 	d := openDevice(t, n, oneDrive, readWrite)
 	file := openFile(t, n, `\\?\C:\m\`, how(anyRight, win32.FILE_OPEN, 0))
 	old := openDevice(t, n, v[:len(v)-1], readWrite)

@@ -52,7 +52,7 @@ func TestRename(t *testing.T) {
 	if diff := cmp.Diff([]string{".", "..", "itself", "new", "Taken", "up"}, list(t, d)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	must(t, a.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(3)))
+	must(t, erase(a))
 	if _, err := os.Stat(hostPath(t, n, `C:\d\new`)); !os.IsNotExist(err) {
 		t.Errorf("a handle that was moved deletes something else: %v", err)
 	}
@@ -61,9 +61,7 @@ func TestRename(t *testing.T) {
 // The mount manager goes on listing the old path of a mount point in a directory that was moved.
 func TestRenameAroundAMountPoint(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\d\a\m`)
-	must(t, n.SetVolumeMountPoint(`C:\d\a\m\`, v))
+	v := mounted(t, n, `C:\d\a\m`)
 	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	a := openFile(t, n, `\\?\C:\d\a`, how(win32.DELETE, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	must(t, a.Rename(d, "up"))

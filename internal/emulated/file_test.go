@@ -151,10 +151,6 @@ func TestDeletion(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\sub`)
 	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, 0))
-	erase := func(h kernel.Handle) error {
-		return h.SetInformation(win32.FileDispositionInfoEx,
-			win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
-	}
 	wantCode(t, "directory with something in it", erase(d), win32.ERROR_DIR_NOT_EMPTY)
 	weak := openFile(t, n, `\\?\C:\d\sub`, how(win32.FILE_READ_ATTRIBUTES, win32.FILE_OPEN, 0))
 	wantCode(t, "without the right", erase(weak), win32.ERROR_ACCESS_DENIED)

@@ -109,6 +109,21 @@ func formatted(t *testing.T, n *Node, disk string) string {
 	return v
 }
 
+// mounted formats disk 1, mounts its volume at a directory, which it makes, and returns the volume's name.
+func mounted(t *testing.T, n *Node, dir string) string {
+	t.Helper()
+	v := formatted(t, n, oneDrive)
+	mkdir(t, n, dir)
+	must(t, n.SetVolumeMountPoint(dir+`\`, v))
+	return v
+}
+
+// erase deletes a file at once.
+func erase(h kernel.Handle) error {
+	return h.SetInformation(win32.FileDispositionInfoEx,
+		win32.FileDispositionEx(win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS))
+}
+
 // how returns OpenOptions that shares everything.
 func how(access, disposition, options uint32) kernel.OpenOptions {
 	return kernel.OpenOptions{Access: access, Share: shareAll, Disposition: disposition, Options: options}

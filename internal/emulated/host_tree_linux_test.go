@@ -18,9 +18,7 @@ import (
 // A volume is formatted whose files lie deeper than the process may have directories open.
 func TestFormatOfADeepTree(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	v := mounted(t, n, `C:\m`)
 	top := hostPath(t, n, `C:\m\`)
 	at, err := os.OpenRoot(top)
 	must(t, err)

@@ -36,9 +36,7 @@ func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 	}, syscall.ENOSPC}
 	var host outage
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: host.before})
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, crashDir)
-	must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
+	mounted(t, n, crashDir)
 	must(t, n.GrowDisk(1, 128<<20))
 	must(t, n.SetDiskOnline(2, true))
 	two := openDevice(t, n, `\\.\PhysicalDrive2`, readWrite)
@@ -80,9 +78,7 @@ func TestHalfAppliedChangeIsFinishedByTheNextRead(t *testing.T) {
 func TestMountRecordsSurviveAStartThatCannotLook(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, crashDir)
-	must(t, n.SetVolumeMountPoint(crashDir+`\`, v))
+	v := mounted(t, n, crashDir)
 	must(t, n.Close())
 	var before syscall.Rlimit
 	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before))

@@ -201,9 +201,7 @@ func TestForeignFileSystems(t *testing.T) {
 
 func TestReboot(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	v := mounted(t, n, `C:\m`)
 	must(t, n.SetDiskOnline(2, true))
 	d, volume := openDevice(t, n, oneDrive, readWrite), openDevice(t, n, v[:len(v)-1], readWrite)
 	file := openFile(t, n, `\\?\C:\m\`, how(anyRight, win32.FILE_OPEN, 0))

@@ -82,9 +82,7 @@ func TestUsageOfAVolume(t *testing.T) {
 // TestFullVolume: a volume that the files in its root directory fill takes no more, and says so.
 func TestFullVolume(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
-	mkdir(t, n, `C:\m`)
-	must(t, n.SetVolumeMountPoint(`C:\m\`, v))
+	v := mounted(t, n, `C:\m`)
 	total, _, err := n.DiskFreeSpace(v)
 	must(t, err)
 	fill := filepath.Join(hostPath(t, n, `C:\m\`), "fill")
