@@ -32,7 +32,7 @@ func create(h *hostfiles.Host, dir string, s scenario.Scenario) (state, error) {
 		if err := h.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return state{}, err
 		}
-		if err := h.Mkdir(filepath.Join(dir, name)); err != nil {
+		if err := h.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 			return state{}, err
 		}
 	}

@@ -171,7 +171,7 @@ func (h *fileHandle) keep() error {
 	}
 	host := h.content.node.host
 	path := filepath.Join(filepath.Dir(h.content.path), hostfiles.DroppedPrefix+hostfiles.NewName())
-	if err := host.Mkdir(path); err != nil {
+	if err := host.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(path)

@@ -155,7 +155,8 @@ func createImage(h *hostfiles.Host, path string, r Record) error {
 					return err
 				}
 			}
-			return errors.Join(hostfiles.MarkSparse(f), h.Truncate(f, int64(r.SizeBytes)))
+			hostfiles.MarkSparse(f)
+			return h.Truncate(f, int64(r.SizeBytes))
 		})
 	})
 }

@@ -107,14 +107,14 @@ func Lookup(dir *os.Root, name string) (Entry, error) {
 		return Entry{}, err
 	}
 	exists, stored, other := err == nil, false, ""
-	err = eachName(dir, func(candidate string) bool {
+	err = EveryName(dir, func(candidate string) error {
 		switch {
 		case candidate == exact:
 			stored = exists
-		case SameName(name, WindowsName(candidate)) && (other == "" || candidate < other):
+		case !IsReserved(candidate) && SameName(name, WindowsName(candidate)) && (other == "" || candidate < other):
 			other = candidate
 		}
-		return !stored
+		return nil
 	})
 	switch {
 	case err != nil:
@@ -182,14 +182,12 @@ func OpenDir(parent *os.Root, e Entry) (*os.Root, error) {
 
 // CheckEmpty fails unless Windows sees nothing in the directory.
 func CheckEmpty(dir *os.Root) error {
-	empty := true
-	if err := eachName(dir, func(string) bool { empty = false; return false }); err != nil {
-		return err
-	}
-	if !empty {
+	return EveryName(dir, func(name string) error {
+		if IsReserved(name) {
+			return nil
+		}
 		return win32.ERROR_DIR_NOT_EMPTY
-	}
-	return nil
+	})
 }
 
 // NamesAtOnce is how many names of a directory are read from the host at a time: a workload may put a million there.
@@ -216,23 +214,6 @@ func EveryName(dir *os.Root, f func(name string) error) error {
 			return err
 		}
 	}
-}
-
-// errEnough ends everyName early.
-var errEnough = errors.New("enough names")
-
-// eachName calls f with the names in a directory of the host, without reserved ones, until f returns false.
-func eachName(dir *os.Root, f func(name string) bool) error {
-	err := EveryName(dir, func(name string) error {
-		if !IsReserved(name) && !f(name) {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
 }
 
 // OpenContent opens the directory of the files of a volume or share, and makes it if needed.

@@ -60,9 +60,6 @@ func (h *Host) Rename(from, to string) error {
 	return h.Change("rename", from, func() error { return os.Rename(from, to) })
 }
 
-// Mkdir makes a directory.
-func (h *Host) Mkdir(name string) error { return h.InParent(name, h.MkdirIn) }
-
 // MkdirAll makes a directory with its parents, unless they are there.
 func (h *Host) MkdirAll(name string, mode os.FileMode) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
@@ -182,30 +179,13 @@ func (h *Host) ReplaceIn(dir *os.Root, name, temporary string, fill func(f *os.F
 	return h.RenameIn(dir, temporary, name)
 }
 
-// openIn opens a file or directory in a directory. A pipe or device that a workload puts in its place is refused at
-// once: the node would wait for the other end.
-func openIn(dir *os.Root, name string) (*os.File, error) {
-	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = errNotOurs
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
 // openFileIn opens the regular file of the directory that info, from Lstat, describes, and not what a link at its name
-// leads to.
+// leads to. A pipe that a workload puts in its place is refused at once: the node would wait for the other end.
 func openFileIn(dir *os.Root, name string, info os.FileInfo) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errNotOurs
 	}
-	f, err := openIn(dir, name)
+	f, err := dir.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
 		return nil, err
 	}

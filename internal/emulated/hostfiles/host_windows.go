@@ -69,10 +69,9 @@ func renameAt(source *os.File, from string, target *os.File, to string) error {
 // MarkSparse declares that the file may have holes. A file system without sparse files refuses; the file then takes its
 // whole size, which is not an error.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_set_sparse
-func MarkSparse(f *os.File) error {
+func MarkSparse(f *os.File) {
 	var n uint32
 	_ = windows.DeviceIoControl(windows.Handle(f.Fd()), windows.FSCTL_SET_SPARSE, nil, 0, nil, 0, &n, nil)
-	return nil
 }
 
 // FileID returns the number of a file in the host's file system, zero if that is not available.

@@ -60,10 +60,7 @@ func (h *Host) DeleteEntry(dir *os.Root, e Entry) error {
 	if err := h.RenameIn(dir, e.Name, gone); err != nil {
 		return err
 	}
-	if err := h.step("removeAll", filepath.Join(dir.Name(), gone)); err != nil {
-		return err
-	}
-	return h.Noted(dir.RemoveAll(gone))
+	return h.Change("removeAll", filepath.Join(dir.Name(), gone), func() error { return dir.RemoveAll(gone) })
 }
 
 func (h *Host) deleteDir(dir *os.Root, e Entry) error {

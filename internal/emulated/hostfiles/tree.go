@@ -87,7 +87,8 @@ func (h *Host) Fill(out, in *os.File) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(MarkSparse(out), h.Truncate(out, info.Size())); err != nil {
+	MarkSparse(out)
+	if err := h.Truncate(out, info.Size()); err != nil {
 		return err
 	}
 	buffer := make([]byte, 1<<20)

@@ -12,16 +12,18 @@ import (
 
 // BytesIn returns the bytes that the files of a directory take, in whole clusters, down to a depth.
 func BytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
-	listErr := eachName(dir, func(name string) bool {
-		var more uint64
-		more, err = bytesOf(dir, name, cluster, depth)
+	err = EveryName(dir, func(name string) error {
+		if IsReserved(name) {
+			return nil
+		}
+		more, err := bytesOf(dir, name, cluster, depth)
 		used += more
-		return err == nil
+		return err
 	})
-	if errors.Is(listErr, fs.ErrNotExist) {
-		listErr = nil
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return used, errors.Join(listErr, err)
+	return used, err
 }
 
 // bytesOf returns the space of one name in a directory, and of what is below it.
