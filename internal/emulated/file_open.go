@@ -17,19 +17,12 @@ import (
 func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
 
 // OpenFile implements kernel.Files.
-func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (opened kernel.Handle, err error) {
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	object := name
 	if d, ok := dir.(*fileHandle); ok {
 		object = kernel.ObjectIn(d.object, name)
 	}
-	err = n.call("NtCreateFile", object, func() error {
-		h, err := n.openFile(dir, name, how)
-		if err == nil {
-			opened = h
-		}
-		return err
-	})
-	return opened, err
+	return called(n, "NtCreateFile", object, func() (kernel.Handle, error) { return n.openFile(dir, name, how) })
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {

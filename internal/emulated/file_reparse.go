@@ -14,9 +14,8 @@ const fileSystem = 9
 
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	change := code == win32.FSCTL_SET_REPARSE_POINT || code == win32.FSCTL_DELETE_REPARSE_POINT
 	err = h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (err error) {
-		if err := h.usable(change); err != nil {
+		if err := h.usable(false); err != nil {
 			return err
 		}
 		if code>>16 != fileSystem {
@@ -71,6 +70,9 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 
 // changingReparse returns the entry whose reparse point the handle may change.
 func (h *fileHandle) changingReparse() (hostfiles.Entry, error) {
+	if err := h.usable(true); err != nil {
+		return hostfiles.Entry{}, err
+	}
 	const write = win32.FILE_WRITE_DATA | win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE
 	if !h.has(write) {
 		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED

@@ -121,16 +121,12 @@ func (c *initiator) ReportISCSITargets() (targets []string, err error) {
 // ReportISCSITargetPortals implements kernel.ISCSI.
 func (c *initiator) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
 	err = c.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsi.State) error {
-		for _, k := range s.Known {
-			if k.Of(target) {
-				portals = append(portals, s.Advertised(k.Portal).Win32().Bytes()...)
-				count++
-			}
+		found, err := s.Found(target)
+		for _, k := range found {
+			portals = append(portals, s.Advertised(k.Portal).Win32().Bytes()...)
 		}
-		if count == 0 {
-			return win32.ISDSC_TARGET_NOT_FOUND
-		}
-		return nil
+		count = len(found)
+		return err
 	})
 	return portals, count, err
 }
@@ -138,16 +134,12 @@ func (c *initiator) ReportISCSITargetPortals(target string) (portals []byte, cou
 // ISCSIDiscoveryMechanisms implements kernel.ISCSI, in the form that win32.ParseSendTargets describes.
 func (c *initiator) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
 	err = c.withISCSI("GetIScsiTargetInformationW", target, func(s iscsi.State) error {
-		for _, k := range s.Known {
-			if k.Of(target) {
-				mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address,
-					k.Portal.Port, iscsi.AdapterName))
-			}
+		found, err := s.Found(target)
+		for _, k := range found {
+			mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address, k.Portal.Port,
+				iscsi.AdapterName))
 		}
-		if len(mechanisms) == 0 {
-			return win32.ISDSC_TARGET_NOT_FOUND
-		}
-		return nil
+		return err
 	})
 	return mechanisms, err
 }

@@ -46,8 +46,7 @@ func (c *initiator) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []by
 		for _, d := range c.sessionDisks(*session) {
 			device := win32.ISCSIDevice{
 				InitiatorName: iscsi.AdapterName, TargetName: session.Known.Target,
-				Address: win32.SCSIAddress{PortNumber: d.record.Adapter, PathID: d.record.Bus,
-					TargetID: d.record.Target, LUN: d.record.LUN},
+				Address: d.address(),
 				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
 					Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
 				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number},
@@ -94,8 +93,8 @@ func (c *initiator) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
 
 func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
 	err = c.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsi.State) error {
-		if !slices.ContainsFunc(s.Known, func(k iscsi.Known) bool { return k.Of(login.Target) }) {
-			return win32.ISDSC_TARGET_NOT_FOUND
+		if _, err := s.Found(login.Target); err != nil {
+			return err
 		}
 		if slices.ContainsFunc(s.Lost, func(l iscsi.Lost) bool { return l.Of(login.Target) }) {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN

@@ -47,9 +47,6 @@ func (c *initiator) openSession(t *iscsi.Target, portal iscsi.Endpoint, persiste
 	if err != nil {
 		return iscsi.Session{}, err
 	}
-	if c.arriving == nil {
-		c.arriving = map[uint64]int{}
-	}
 	c.arriving[session.ID] = t.PendingQueries
 	return session, nil
 }

@@ -58,7 +58,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 		disks: disks{}, contents: contents{},
 		online: map[guid.GUID]bool{}, privileges: map[string]bool{},
 	}
-	n.serviceControl.node, n.smbClient.node, n.initiator.node = n, n, n
+	n.serviceControl.node, n.smbClient.node, n.initiator = n, n, initiator{n, map[uint64]int{}}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}

@@ -18,8 +18,8 @@ type smbClient struct {
 }
 
 // SMBGlobalMappings implements kernel.SMB.
-func (c *smbClient) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err error) {
-	err = c.node.call("MSFT_SmbGlobalMapping", "", func() error {
+func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
+	return called(c.node, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
 		for i := range c.node.state.SMB.Mappings {
 			m := &c.node.state.SMB.Mappings[i]
 			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
@@ -28,9 +28,8 @@ func (c *smbClient) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err
 			}
 			mappings = append(mappings, mapping)
 		}
-		return nil
+		return mappings, nil
 	})
-	return mappings, err
 }
 
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If

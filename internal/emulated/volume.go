@@ -11,7 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -241,22 +240,13 @@ func (v *volume) extendTo(sectors int64) error {
 	if sectors > room || sectors-int64(v.boot.Sectors) < cluster {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	blocks, err := v.grownNTFS(sectors)
-	if err != nil {
+	boot := make([]byte, d.sectorSize())
+	if _, err := d.image.ReadAt(boot, v.offset); err != nil {
 		return err
-	}
-	return d.commit(bundle.Change{Blocks: blocks})
-}
-
-// grownNTFS returns the blocks by which the NTFS of the volume gets a number of sectors.
-func (v *volume) grownNTFS(sectors int64) ([]gpt.Block, error) {
-	boot := make([]byte, v.disk.sectorSize())
-	if _, err := v.disk.image.ReadAt(boot, v.offset); err != nil {
-		return nil, err
 	}
 	blocks, ok := ondisk.GrowNTFS(boot, v.offset, sectors)
 	if !ok {
-		return nil, win32.ERROR_NOT_SUPPORTED
+		return win32.ERROR_NOT_SUPPORTED
 	}
-	return blocks, nil
+	return d.commit(bundle.Change{Blocks: blocks})
 }

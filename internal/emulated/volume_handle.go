@@ -45,23 +45,19 @@ func (h *volumeHandle) opens() *volumeOpens {
 // Close implements kernel.Handle. A lock ends with its handle.
 func (h *volumeHandle) Close() error {
 	return h.node.closing(h.object, func() error {
-		h.close()
+		opens := h.disk.open[h.id]
+		if h.closed || opens == nil {
+			return nil
+		}
+		h.closed = true
+		if opens.locked == h {
+			opens.locked = nil
+		}
+		if opens.count--; opens.count == 0 {
+			delete(h.disk.open, h.id)
+		}
 		return nil
 	})
-}
-
-func (h *volumeHandle) close() {
-	opens := h.disk.open[h.id]
-	if h.closed || opens == nil {
-		return
-	}
-	h.closed = true
-	if opens.locked == h {
-		opens.locked = nil
-	}
-	if opens.count--; opens.count == 0 {
-		delete(h.disk.open, h.id)
-	}
 }
 
 // volume returns the handle's volume as it is now.
@@ -85,10 +81,7 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 		}
 		switch code {
 		case win32.IOCTL_VOLUME_IS_OFFLINE:
-			if !v.offline() {
-				return 0, win32.ERROR_GEN_FAILURE // the page: STATUS_UNSUCCESSFUL
-			}
-			return 0, nil
+			return 0, win32.ERROR_GEN_FAILURE // it is online; the page: STATUS_UNSUCCESSFUL
 		case win32.IOCTL_VOLUME_ONLINE:
 			h.node.online[h.id] = true
 			return 0, nil
@@ -98,11 +91,6 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 			return put(out, cstruct.Encode(win32.StorageDeviceNumber{
 				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
 			}))
-		}
-		if v.offline() {
-			return 0, win32.ERROR_NOT_READY
-		}
-		switch code {
 		case win32.IOCTL_DISK_GET_LENGTH_INFO:
 			return put(out, cstruct.Encode(v.knownLength()))
 		case win32.FSCTL_GET_NTFS_VOLUME_DATA:

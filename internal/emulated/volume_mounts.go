@@ -55,9 +55,6 @@ func (n *Node) setMountPoint(path, name string) error {
 	if h.content.isShare() {
 		return onShare
 	}
-	if err := h.usable(true); err != nil {
-		return err
-	}
 	e, err := h.changingReparse()
 	if err != nil {
 		return err
@@ -87,8 +84,6 @@ func (n *Node) setMountPoint(path, name string) error {
 func (s *state) dropMount(at mountState) {
 	s.Mounts = slices.DeleteFunc(s.Mounts, at.samePlace)
 }
-
-func (s *state) hasMount(at mountState) bool { return slices.ContainsFunc(s.Mounts, at.samePlace) }
 
 func (m mountState) samePlace(o mountState) bool {
 	return m.Host == o.Host && slices.EqualFunc(m.Path, o.Path, hostfiles.SameName)
@@ -131,9 +126,6 @@ func (n *Node) deleteMountPoint(path string) error {
 	if _, err := n.disks.volumeWith(id); err != nil {
 		return err
 	}
-	if err := h.usable(true); err != nil {
-		return err
-	}
 	if _, err := h.changingReparse(); err != nil {
 		return err
 	}
@@ -146,7 +138,7 @@ func (n *Node) deleteMountPoint(path string) error {
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
 	record := mountState{Host: h.content.id, Path: hostfiles.WindowsNames(h.names)}
-	if !h.content.node.state.hasMount(record) {
+	if !slices.ContainsFunc(h.content.node.state.Mounts, record.samePlace) {
 		return nil
 	}
 	return h.content.node.follow(func(s *state) { s.dropMount(record) })

@@ -292,6 +292,15 @@ func (s *State) Learn(p *Portal) {
 	}
 }
 
+// Found returns where discoveries found a target, ISDSC_TARGET_NOT_FOUND if nowhere.
+func (s State) Found(target string) (found []Known, err error) {
+	found = slices.DeleteFunc(slices.Clone(s.Known), func(k Known) bool { return !k.Of(target) })
+	if len(found) == 0 {
+		return nil, win32.ISDSC_TARGET_NOT_FOUND
+	}
+	return found, nil
+}
+
 // Forget drops the targets that were discovered at a portal.
 func (s *State) Forget(p Endpoint) {
 	s.Known = slices.DeleteFunc(s.Known, func(k Known) bool { return k.Portal.Same(p) })
