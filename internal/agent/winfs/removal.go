@@ -19,10 +19,9 @@ import (
 // names are read a buffer at a time, and what lies deeper than a few levels is moved up first. A removal that is broken
 // off keeps its progress, and the next one finishes it.
 type removal struct {
-	fs          *FS
-	levels      []*level // the directory to empty, and open directories below it, each in the one before
-	freeBuffers [][]byte // buffers of levels that are done with
-	flushed     map[winpath.VolumeID]bool
+	fs      *FS
+	levels  []*level // the directory to empty, and open directories below it, each in the one before
+	flushed map[winpath.VolumeID]bool
 
 	// Of one pass over the tree:
 	entries bool  // the directory to empty has some
@@ -134,7 +133,7 @@ func (r *removal) removeContents(directory *File, path fmt.Stringer) error {
 // pass goes over the tree once.
 func (r *removal) pass(directory *File, path fmt.Stringer) {
 	r.entries, r.gone, r.again, r.err = false, false, false, nil
-	r.push(&level{Entries: Entries{Directory: directory}, path: path})
+	r.levels = []*level{{Entries: Entries{Directory: directory}, path: path}}
 	defer func() { // after a panic
 		for len(r.levels) > 0 {
 			r.pop()
@@ -189,7 +188,7 @@ func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 		if r.moveUp(loc, path) {
 			return
 		}
-		r.closeLevel(r.levels[1])
+		r.levels[1].close()
 		r.levels = slices.Delete(r.levels, 1, 2)
 		r.again = true
 	}
@@ -201,7 +200,7 @@ func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 	case !l.IsPlainDirectory(): // something else has come there
 		loc.Close()
 	default:
-		r.push(&level{Entries: Entries{Directory: l}, parent: parent, loc: loc, path: path})
+		r.levels = append(r.levels, &level{Entries: Entries{Directory: l}, parent: parent, loc: loc, path: path})
 	}
 }
 
@@ -249,24 +248,14 @@ func (r *removal) finishLevel() {
 // be renamed or replaced.
 func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
-func (r *removal) push(l *level) {
-	if last := len(r.freeBuffers) - 1; last >= 0 {
-		l.buffer, r.freeBuffers = r.freeBuffers[last], r.freeBuffers[:last]
-	}
-	r.levels = append(r.levels, l)
-}
-
 func (r *removal) pop() *level {
 	top := r.levels[len(r.levels)-1]
 	r.levels = r.levels[:len(r.levels)-1]
-	r.closeLevel(top)
+	top.close()
 	return top
 }
 
-func (r *removal) closeLevel(l *level) {
-	if l.buffer != nil {
-		r.freeBuffers, l.buffer = append(r.freeBuffers, l.buffer), nil
-	}
+func (l *level) close() {
 	if l.loc != nil { // the directory to empty is its opener's
 		l.loc.Close()
 	}
