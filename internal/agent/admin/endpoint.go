@@ -41,7 +41,11 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 				}),
 			server.Unary("Inspect", server.LimitWrite,
 				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {
-					return inspect(ctx, a, request.GetThorough())
+					n, err := a.Node()
+					if err != nil {
+						return nil, err
+					}
+					return InspectOf(ctx, n, request.GetThorough()), nil
 				}),
 		},
 	}

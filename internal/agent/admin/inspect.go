@@ -24,15 +24,6 @@ import (
 // that is left. The inspection is for nodes on which something hangs: a part that hangs must not hide the others.
 const inspectTimeout = 5 * time.Second
 
-// inspect answers Inspect.
-func inspect(ctx context.Context, a Agent, thorough bool) (*api.InspectResponse, error) {
-	n, err := a.Node()
-	if err != nil {
-		return nil, err
-	}
-	return InspectOf(ctx, n, thorough), nil
-}
-
 // InspectOf returns what Inspect answers about a node. Parts that need no links are looked at beside the search for
 // links.
 func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectResponse {
