@@ -144,11 +144,11 @@ func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth
 		}
 		return nil
 	}
-	found, err := s.leadsNowhere(l.Stat, path)
+	kind, target, err := s.leadsNowhere(l.Stat, path)
 	if err != nil {
 		return err
 	}
-	if found == nil {
+	if kind == 0 {
 		s.leads(l.Reparse, path)
 		return nil
 	}
@@ -156,42 +156,36 @@ func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth
 		return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
 			"there are more than %d mount points and links that lead nowhere; the search stopped at %s", maxDanglingFound, path)
 	}
-	s.found = append(s.found, found)
+	s.found = append(s.found, &api.Dangling{Path: path.String(), Target: target, Kind: kind})
 	return nil
 }
 
-// leadsNowhere describes a link or mount point whose target is missing; it returns nil for any other.
-func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (*api.Dangling, error) {
-	target, err := winfs.TargetOf(at.Reparse)
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // a reparse point of another kind, which no call of ours makes
+// leadsNowhere returns what is missing where a link or mount point leads, and the target; kind 0: nothing is, or the
+// search does not look for links of its kind.
+func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (kind api.DanglingKind, target string,
+	err error) {
+	to, err := winfs.TargetOf(at.Reparse)
+	if err != nil || s.volumesOnly && to.Kind != winpath.TargetVolume {
+		return 0, "", nil //nolint:nilerr // no call of ours makes a reparse point of another kind
 	}
-	if s.volumesOnly && target.Kind != winpath.TargetVolume {
-		return nil, nil //nolint:nilnil // of another kind
-	}
-	switch target.Kind {
+	switch to.Kind {
 	case winpath.TargetVolume:
-		if s.op.fs.VolumePresent(target.Volume) {
-			return nil, nil //nolint:nilnil // it leads somewhere
+		if !s.op.fs.VolumePresent(to.Volume) {
+			return api.DanglingKind_DANGLING_KIND_MOUNT_POINT, to.Volume.String(), nil
 		}
-		return &api.Dangling{Path: path.String(), Target: target.Volume.String(),
-			Kind: api.DanglingKind_DANGLING_KIND_MOUNT_POINT}, nil
 	case winpath.TargetUNC:
-		key := winfs.ShareKey(target.Server, target.Share)
+		key := winfs.ShareKey(to.Server, to.Share)
 		mapping, err := s.op.fs.Mapping(key)
 		if err != nil {
-			return nil, fmt.Errorf("looking at the link %s: %w", path, err)
+			return 0, "", fmt.Errorf("looking at the link %s: %w", path, err)
 		}
-		if mapping != nil {
-			return nil, nil //nolint:nilnil // the state of the mapping shows whether the share answers
+		if mapping == nil { // otherwise its state shows whether the share answers
+			return api.DanglingKind_DANGLING_KIND_SHARE, key, nil
 		}
-		return &api.Dangling{Path: path.String(), Target: key, Kind: api.DanglingKind_DANGLING_KIND_SHARE}, nil
 	case winpath.TargetLocal:
-		if kind := s.op.endsNowhere(at, path); kind != 0 {
-			return &api.Dangling{Path: path.String(), Target: target.Path.String(), Kind: kind}, nil
-		}
+		return s.op.endsNowhere(at, path), to.Path.String(), nil
 	}
-	return nil, nil //nolint:nilnil // it leads somewhere, or is relative: kubelet makes relative links for its own use
+	return 0, "", nil // it leads somewhere, or is relative: kubelet makes relative links for its own use
 }
 
 // isStale reports whether nothing is mounted at a path that the mount manager lists. It goes on listing mount points
