@@ -36,19 +36,16 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 			win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	}
+	class, why := errdefs.Unavailable, "could not be opened"
 	switch cause, _ := errdefs.SMB(failure); cause {
 	case errdefs.SMBShareMissing:
-		return false, smbError(errdefs.NotFound, failure,
-			"the share %s is mapped but its server has no such share; the mapping is kept", key)
+		class, why = errdefs.NotFound, "its server has no such share"
 	case errdefs.SMBServerSilent:
-		return false, smbError(errdefs.Unavailable, failure,
-			"the share %s is mapped but its server does not answer; the mapping is kept", key)
+		why = "its server does not answer"
 	case errdefs.SMBDomainSilent:
-		return false, smbError(errdefs.Unavailable, failure,
-			"the share %s is mapped but %s; the mapping is kept", key, domainSilent)
+		why = domainSilent
 	}
-	return false, smbError(errdefs.Unavailable, failure,
-		"the share %s is mapped but could not be opened; the mapping is kept", key)
+	return false, smbError(class, failure, "the share %s is mapped but %s; the mapping is kept", key, why)
 }
 
 // mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known
