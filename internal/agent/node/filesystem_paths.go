@@ -116,7 +116,7 @@ func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	defer cancel()
 	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
 	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
-		func(o *op) error { return o.fs.OpenShare(target, at) })
+		func(o *op) error { return o.fs.OpenShare(target, at, winfs.Walk{}) })
 	return err == nil
 }
 

@@ -207,7 +207,7 @@ func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, er
 // lookIntoShare fails if the share behind a link does not let this node in. A directory that is missing there, and a
 // mapping that has just been removed, are no failures of the mapping.
 func (o *op) lookIntoShare(l ShareLink) error {
-	err := o.fs.LookIntoShare(l.Target, l.At)
+	err := o.fs.OpenShare(l.Target, l.At, winfs.Walk{Look: true})
 	var e *errdefs.Error
 	switch {
 	case errdefs.IsMissing(err) || errors.As(err, &e) && e.Reason == reason.LinkRefused:

@@ -105,17 +105,10 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 }
 
 // OpenShare opens the directory on a share to which the link at a path leads, and closes it.
-func (fs *FS) OpenShare(target winpath.Target, at winpath.Path) error {
+func (fs *FS) OpenShare(target winpath.Target, at winpath.Path, w Walk) error {
 	loc := &Location{Path: at, fs: fs}
 	defer loc.Close()
-	return fs.enterShare(loc, at.Base(), target, Walk{})
-}
-
-// LookIntoShare is OpenShare for an operation that must not delay the removal of the share's mapping: see Walk.Look.
-func (fs *FS) LookIntoShare(target winpath.Target, at winpath.Path) error {
-	loc := &Location{Path: at, fs: fs}
-	defer loc.Close()
-	return fs.enterShare(loc, at.Base(), target, Walk{Look: true})
+	return fs.enterShare(loc, at.Base(), target, w)
 }
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.

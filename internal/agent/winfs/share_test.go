@@ -73,8 +73,8 @@ func TestOpenShare(t *testing.T) {
 		n.check(err)
 		at := n.path(pods + `\share`)
 		for verb, open := range map[string]func(files *winfs.FS) error{
-			"OpenShare":     func(files *winfs.FS) error { return files.OpenShare(target, at) },
-			"LookIntoShare": func(files *winfs.FS) error { return files.LookIntoShare(target, at) },
+			"OpenShare": func(files *winfs.FS) error { return files.OpenShare(target, at, winfs.Walk{}) },
+			"a look":    func(files *winfs.FS) error { return files.OpenShare(target, at, winfs.Walk{Look: true}) },
 			"ShareSpace": func(files *winfs.FS) error {
 				size, err := files.ShareSpace(target, at)
 				if total, _, ok := size.Space(); err == nil && (!ok || total != 1<<40) {
