@@ -33,6 +33,15 @@ func (n *Node) path(text string) (winpath.Path, error) {
 	return n.policy.ParsePath(text, winpath.Options{})
 }
 
+// objectPath parses the path of what is made or removed, and refuses a working directory.
+func (n *Node) objectPath(text, done string) (winpath.Path, error) {
+	path, err := n.path(text)
+	if err == nil {
+		err = n.policy.NotWorkingDir(path, done)
+	}
+	return path, err
+}
+
 // slashedPath parses a path argument that may have / for \.
 func (n *Node) slashedPath(text string) (winpath.Path, error) {
 	return n.policy.ParsePath(text, winpath.Options{ForwardSlash: true})
@@ -124,18 +133,12 @@ func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 // may be missing, but must not be a file. If the same link exists, that is success; anything else there is
 // AlreadyExists. The link's parent directory must exist.
 func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
-	source, err := f.node.path(sourcePath)
+	source, err := f.node.objectPath(sourcePath, "linked to")
 	if err != nil {
 		return err
 	}
-	link, err := f.node.path(targetPath)
+	link, err := f.node.objectPath(targetPath, "made a link")
 	if err != nil {
-		return err
-	}
-	if err := f.node.policy.NotWorkingDir(source, "linked to"); err != nil {
-		return err
-	}
-	if err := f.node.policy.NotWorkingDir(link, "made a link"); err != nil {
 		return err
 	}
 	what := operation.On("CreateSymlink", operation.Path(link))
@@ -144,27 +147,17 @@ func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath s
 }
 
 func (o *op) createSymlink(source, link winpath.Path) error {
-	if err := o.linkable(source); err != nil {
-		return err
+	s, err := o.fs.Stat(source)
+	switch {
+	case errdefs.IsMissing(err): // it may come later
+	case err != nil:
+		return errdefs.Errorf(err, "looking at the link's source %s", source)
+	case s.IsFile():
+		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
+			"%s is a file; links can lead only to directories", source)
 	}
 	return o.fs.MakeLink(winfs.DirectoryLink{
 		At: link, Substitute: `\??\` + source.String(), Print: source.String(),
 		Same: func(t winpath.Target) bool { return t.Kind == winpath.TargetLocal && t.Path.Equal(source) },
 	})
-}
-
-// linkable refuses a file as the source of a directory link. The source may be missing.
-func (o *op) linkable(source winpath.Path) error {
-	s, err := o.fs.Stat(source)
-	if errdefs.IsMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return errdefs.Errorf(err, "looking at the link's source %s", source)
-	}
-	if s.IsFile() {
-		return errdefs.FailedPrecondition.Errorf(reason.NotADirectory,
-			"%s is a file; links can lead only to directories", source)
-	}
-	return nil
 }

@@ -21,11 +21,8 @@ import (
 // name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
 // the directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
-	parsed, err := f.node.path(path)
+	parsed, err := f.node.objectPath(path, "removed")
 	if err != nil {
-		return err
-	}
-	if err := f.node.policy.NotWorkingDir(parsed, "removed"); err != nil {
 		return err
 	}
 	what := operation.On("Rmdir", operation.Path(parsed))
@@ -69,11 +66,8 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 // it are removed, not followed. A path that is itself a link or mount point is refused, because its content is data of
 // a volume or share.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
-	parsed, err := f.node.path(path)
+	parsed, err := f.node.objectPath(path, "emptied")
 	if err != nil {
-		return err
-	}
-	if err := f.node.policy.NotWorkingDir(parsed, "emptied"); err != nil {
 		return err
 	}
 	return f.node.change(ctx, operation.On("RmdirContents", operation.Path(parsed)),

@@ -45,7 +45,9 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	}
 	var link *winfs.DirectoryLink
 	if err == nil && localPath != "" {
-		link, err = s.node.shareLink(localPath, share)
+		var at winpath.Path
+		at, err = s.node.objectPath(localPath, "made a link")
+		link = linkToShare(at, share)
 	}
 	if err != nil {
 		password.Wipe()
@@ -83,18 +85,6 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 	key := winfs.ShareKey(share.Server, share.Share)
 	return s.node.change(ctx, operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
 		func(o *op) error { return o.unmap(key) })
-}
-
-// shareLink returns the link at a local path to a share.
-func (n *Node) shareLink(localPath string, share winpath.UNC) (*winfs.DirectoryLink, error) {
-	at, err := n.path(localPath)
-	if err != nil {
-		return nil, err
-	}
-	if err := n.policy.NotWorkingDir(at, "made a link"); err != nil {
-		return nil, err
-	}
-	return linkToShare(at, share), nil
 }
 
 // linkToShare returns a link to a share. Programs that read it see the plain \\server\share\dir\, from which drivers
