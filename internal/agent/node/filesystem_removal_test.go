@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -18,48 +17,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
-// counted is a kernel that counts the files that are open.
-type counted struct {
-	kernel.Kernel
-	open, most atomic.Int64
-}
-
-type countedHandle struct {
-	kernel.Handle
-	of *counted
-}
-
-func (c *counted) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
-	if d, ok := dir.(countedHandle); ok {
-		dir = d.Handle
-	}
-	h, err := c.Kernel.OpenFile(dir, name, how)
-	if err != nil {
-		return nil, err
-	}
-	c.most.Store(max(c.most.Load(), c.open.Add(1)))
-	return countedHandle{h, c}, nil
-}
-
-func (h countedHandle) Rename(dir kernel.Handle, name string) error {
-	return h.Handle.Rename(dir.(countedHandle).Handle, name) //nolint:forcetypeassert // all are
-}
-
-func (h countedHandle) Close() error {
-	h.of.open.Add(-1)
-	return h.Handle.Close()
-}
-
 const treePath = KubeletDir + `\pods\tree`
 
 // treeNode is a node with an empty directory at treePath, which is host on the host.
-func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *counted, host string) {
+func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *emulated.Node, host string) {
 	t.Helper()
-	e := emulate(t, emulated.Options{})
-	k = &counted{Kernel: e}
+	k = emulate(t, emulated.Options{})
 	n = newNode(t, k, Config{Interceptor: around})
 	must(t, n.Filesystem.Mkdir(t.Context(), treePath))
-	host, err := e.HostPath(treePath)
+	host, err := k.HostPath(treePath)
 	must(t, err)
 	return n, k, host
 }
