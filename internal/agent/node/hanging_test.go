@@ -192,6 +192,10 @@ func TestCallsBesideAHangingOne(t *testing.T) {
 			func(ctx context.Context, h *hanging) error {
 				return h.Volumes.UnmountVolume(ctx, h.volumes[1], leafParent+`\other`)
 			}},
+		"Rmdir": {"SetInformation", 1,
+			func(ctx context.Context, h *hanging) error {
+				return h.Filesystem.Rmdir(ctx, KubeletDir+`\pods\one`, false)
+			}},
 		"FormatVolume": {"VolumeInformation", 1,
 			func(ctx context.Context, h *hanging) error { return h.Volumes.FormatVolume(ctx, h.volumes[0]) }},
 		"WriteVolumeCache": {"Flush", 2,
@@ -201,6 +205,7 @@ func TestCallsBesideAHangingOne(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHanging(t)
 			must(t, h.Volumes.MountVolume(t.Context(), h.volumes[1], leafParent+`\other`))
+			must(t, h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods\one`))
 			h.hang(calling(c.function, ""))
 			short, giveUp := context.WithTimeout(t.Context(), time.Second)
 			defer giveUp()
