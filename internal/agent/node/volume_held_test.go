@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -17,58 +16,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
-
-// wantHeld checks that no part of the path of a call can be opened for deletion.
-func wantHeld(t *testing.T, k kernel.Kernel, call kernel.Call) {
-	t.Helper()
-	for path := strings.TrimSuffix(call.Object, `\`); len(path) > len(
-		`\\?\`+KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
-		h, err := k.OpenFile(nil, path, kernel.OpenOptions{Access: win32.DELETE, Share: winfs.ShareAll,
-			Disposition: win32.FILE_OPEN,
-			Options:     win32.FILE_OPEN_REPARSE_POINT})
-		if !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
-			t.Errorf("%s %s: %s can be opened for deletion: %v", call.Function, call.Object, path, err)
-		}
-		if err == nil {
-			_ = h.Close()
-		}
-	}
-}
-
-// TestMountPointsAreHeld: while Windows makes or removes a mount point by its path, no part of that path can be removed
-// or renamed, the mount point itself included.
-func TestMountPointsAreHeld(t *testing.T) {
-	k := emulate(t, emulated.Options{})
-	calls := map[string]int{}
-	n := newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
-		if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
-			calls[call.Function]++
-			wantHeld(t, k, call)
-		}
-		return do()
-	}})
-	ctx := t.Context()
-	must(t, n.Disks.PartitionDisk(ctx, 1))
-	ids, err := n.Volumes.ListVolumesOnDisk(ctx, 1, 0)
-	must(t, err)
-	must(t, n.Volumes.FormatVolume(ctx, ids[0]))
-	const pod, mount = KubeletDir + `\pods\uid`, KubeletDir + `\pods\uid\volumes\mount`
-	for _, remove := range []func() error{
-		func() error { return n.Volumes.UnmountVolume(ctx, ids[0], mount) },
-		func() error { return n.Filesystem.Rmdir(ctx, mount, false) },
-		func() error { return n.Filesystem.Rmdir(ctx, pod, true) },
-		func() error { return n.Filesystem.RmdirContents(ctx, KubeletDir+`\pods`) },
-	} {
-		must(t, n.Volumes.MountVolume(ctx, ids[0], mount))
-		must(t, remove())
-	}
-	if calls["SetVolumeMountPoint"] != 4 || calls["DeleteVolumeMountPoint"] != 4 {
-		t.Errorf("the calls were %v, want each four times", calls)
-	}
-	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) > 0 {
-		t.Errorf("the mount manager lists %q, %v", paths, err)
-	}
-}
 
 // TestMountPointThatMoves: while the volume of a mount point is flushed, an administrator mounts the volume on which it
 // lies elsewhere, and the path leads to another mount point. That one stays.

@@ -73,6 +73,16 @@ func openFor(k *emulated.Node, path string, access uint32) (kernel.Handle, error
 		Options:     win32.FILE_OPEN_REPARSE_POINT})
 }
 
+// wantPinned checks that no part of a path can be removed or renamed.
+func wantPinned(t *testing.T, k *emulated.Node, when, path string) {
+	t.Helper()
+	for ; len(path) > len(KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
+		if _, err := openFor(k, path, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
+			t.Errorf("%s: %s can be opened for deletion: %v", when, path, err)
+		}
+	}
+}
+
 // If Windows takes the handle that holds a directory for a sharing violation, everything works all the same, after half
 // a second: a volume is mounted with the way held alone, and a mount point is removed by the handle that holds it.
 func TestMountPointsAreNotHeld(t *testing.T) {
@@ -84,11 +94,7 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 				deleted++
 			}
 			if call.Function == "SetVolumeMountPoint" || call.Function == "DeleteVolumeMountPoint" {
-				for path := leafParent; len(path) > len(KubeletDir); path = path[:strings.LastIndex(path, `\`)] {
-					if _, err := openFor(k, path, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
-						t.Errorf("%s: %s can be opened for deletion: %v", call.Function, path, err)
-					}
-				}
+				wantPinned(t, k, call.Function, leafParent)
 			}
 			return err
 		})
@@ -118,7 +124,8 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 	})
 }
 
-// A scanner that has the directory open is waited for with the directory held, and Windows' function does it all.
+// A scanner that has the directory open is waited for. Windows' function does it all, and meanwhile no part of the path
+// can be removed or renamed, the mount point itself included.
 func TestMountPointsThatAScannerHasOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := map[string]int{}
@@ -130,9 +137,7 @@ func TestMountPointsThatAScannerHasOpen(t *testing.T) {
 				if calls[call.Function]++; calls[call.Function]%3 != 0 {
 					return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_SHARING_VIOLATION}
 				}
-				if _, err := openFor(k, leafPath, win32.DELETE); !errors.Is(err, win32.ERROR_SHARING_VIOLATION) {
-					t.Errorf("%s: %s can be opened for deletion: %v", call.Function, leafPath, err)
-				}
+				wantPinned(t, k, call.Function, leafPath)
 			}
 			return do()
 		})
