@@ -3,7 +3,7 @@
 package node
 
 import (
-	"errors"
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,37 +14,45 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
-// A server that hangs makes Usage fail after answerTime. However many callers ask meanwhile, it is asked once.
-func TestUsageDoesNotWaitForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newSlowShare(t)
-		n.holdCalls(func(call kernel.Call) bool { return call.Function == "FsInformation" })
-		start := time.Now()
-		var callers sync.WaitGroup
-		for range 8 {
-			callers.Go(func() {
-				var e *errdefs.Error
-				if _, err := n.Filesystem.Usage(t.Context(), testLink+`share`); !errors.As(err, &e) ||
-					e.Class != errdefs.Unavailable || e.Reason != reason.NotAnswering {
-					t.Errorf("got %v", err)
-				}
-			})
-		}
-		callers.Wait()
-		if took := time.Since(start); took != answerTime {
-			t.Errorf("it took %v, want %v", took, answerTime)
-		}
-		if got := n.held.Load(); got != 1 {
-			t.Errorf("the server was asked %d times", got)
-		}
-		if _, err := n.Filesystem.Usage(t.Context(), testLink+`other`); err == nil {
-			t.Error("the other share does not hang")
-		}
-		n.holdCalls(nil)
-		close(n.unblock)
-		must(t, n.Drain(t.Context()))
-		if of, err := n.Filesystem.Usage(t.Context(), testLink+`share`); err != nil || of.Total != 1<<40 {
-			t.Errorf("got %+v, %v", of, err)
-		}
-	})
+// A server that hangs keeps no caller for longer than answerTime. However many callers ask meanwhile, it is asked once.
+func TestHangingServerIsAskedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		hangs  func(kernel.Call) bool
+		ask    func(ctx context.Context, n *Node, share string) (leads bool, err error)
+		reason string // of the answer while it hangs; "": the link leads nowhere
+	}{
+		"IsSymlink": {onShareOf("share"), func(ctx context.Context, n *Node, share string) (bool, error) {
+			return n.Filesystem.IsSymlink(ctx, share)
+		}, ""},
+		"Usage": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
+			func(ctx context.Context, n *Node, share string) (bool, error) {
+				of, err := n.Filesystem.Usage(ctx, share)
+				return of.Total == 1<<40, err
+			}, reason.NotAnswering},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newSlowShare(t)
+			n.holdCalls(test.hangs)
+			start := time.Now()
+			var callers sync.WaitGroup
+			for range 8 {
+				callers.Go(func() {
+					leads, err := test.ask(t.Context(), n.Node, testLink+`share`)
+					if leads || (err != nil) != (test.reason != "") || err != nil && !errdefs.HasReason(err, test.reason) {
+						t.Errorf("%s: got %t, %v", name, leads, err)
+					}
+				})
+			}
+			callers.Wait()
+			if took := time.Since(start); took != answerTime || n.held.Load() != 1 {
+				t.Errorf("%s: %d calls in %v, want one in %v", name, n.held.Load(), took, answerTime)
+			}
+			n.holdCalls(nil)
+			close(n.unblock)
+			must(t, n.Drain(t.Context()))
+			if leads, err := test.ask(t.Context(), n.Node, testLink+`share`); !leads || err != nil {
+				t.Errorf("%s when it answers: %t, %v", name, leads, err)
+			}
+		})
+	}
 }

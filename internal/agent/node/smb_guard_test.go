@@ -27,16 +27,12 @@ type slowShare struct {
 	hold     func(call kernel.Call) bool
 	unblock  chan struct{}
 	held     atomic.Int32
-	panics   atomic.Bool // on the share
 }
 
 func newSlowShare(t *testing.T) *slowShare {
 	t.Helper()
 	s := &slowShare{unblock: make(chan struct{})}
 	s.Node, s.emulated = smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
-		if s.panics.Load() && onShareOf("share")(call) {
-			panic("injected")
-		}
 		s.mu.Lock()
 		hold := s.hold != nil && s.hold(call)
 		s.mu.Unlock()

@@ -123,44 +123,6 @@ func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
 	})
 }
 
-// A server that hangs does not make IsSymlink hang, and however many callers ask meanwhile, the server is asked once.
-func TestIsSymlinkOnHangingServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hang := make(chan struct{})
-		var asked atomic.Int32
-		var hanging atomic.Bool
-		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
-			if hanging.Load() && strings.HasPrefix(call.Object, `\\?\UNC`) {
-				asked.Add(1)
-				<-hang
-			}
-			return do()
-		})
-		must(t, n.SMB.NewSMBGlobalMapping(t.Context(), testShare, testLink, "csi", Secret("csi-password")))
-		isLink := func(want bool) {
-			t.Helper()
-			if is, err := n.Filesystem.IsSymlink(t.Context(), testLink); is != want || err != nil {
-				t.Errorf("IsSymlink: got %t, %v, want %t", is, err, want)
-			}
-		}
-		isLink(true)
-		hanging.Store(true)
-		var callers sync.WaitGroup
-		for range 8 {
-			callers.Go(func() { isLink(false) })
-		}
-		callers.Wait()
-		isLink(false)
-		if got := asked.Load(); got != 1 {
-			t.Errorf("the server was asked %d times", got)
-		}
-		hanging.Store(false)
-		close(hang)
-		must(t, n.Drain(t.Context()))
-		isLink(true)
-	})
-}
-
 // A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state
 // cannot be read.
 func TestMappingThatStaysDisconnected(t *testing.T) {
@@ -305,16 +267,6 @@ func FuzzParseRemote(f *testing.F) {
 			t.Errorf("%q has the key %q", text, key)
 		}
 	})
-}
-
-func TestSMBErrorKeepsTheCode(t *testing.T) {
-	cause := &kernel.Error{Function: "CreateSMBGlobalMapping", Object: testShare, Code: win32.ERROR_LOGON_FAILURE}
-	err := (&op{node: bare(t, nil)}).notMapped(testShare, cause, nil)
-	var e *errdefs.Error
-	if !errors.As(err, &e) || e.Class != errdefs.Unauthenticated || e.Reason != "LOGON_FAILURE" ||
-		!errdefs.HasCode(err, win32.ERROR_LOGON_FAILURE) {
-		t.Errorf("got %#v", err)
-	}
 }
 
 // At the highest verbosity the log names shares but neither users nor passwords, whatever happens.
