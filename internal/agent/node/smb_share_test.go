@@ -9,8 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,54 +71,6 @@ func TestPasswordsAreWiped(t *testing.T) {
 	if mappings, err := k.SMBGlobalMappings(); err != nil || len(mappings) != 1 {
 		t.Errorf("mappings: %v, %v", mappings, err)
 	}
-}
-
-// No password is left behind by a caller that gives up before its call begins, nor by one that joins another's call.
-func TestPasswordsOfAbandonedAndJoinedCallsAreWiped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var creates atomic.Int32
-		n, _ := smbNode(t, func(_ context.Context, call kernel.Call, do func() error) error {
-			if call.Function == "CreateSMBGlobalMapping" {
-				creates.Add(1)
-				<-release
-			}
-			return do()
-		})
-		var calls sync.WaitGroup
-		first, joined, abandoned := Secret("csi-password"), Secret("csi-password"), Secret("another")
-		for _, password := range []Secret{first, joined} {
-			calls.Go(func() {
-				if err := n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", password); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait() // the first is at work
-		ctx, cancel := context.WithCancel(t.Context())
-		calls.Go(func() {
-			var e *errdefs.Error
-			if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "csi", abandoned); !errors.As(err,
-				&e) || e.Class != errdefs.Canceled {
-				t.Errorf("got %v", err)
-			}
-		})
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		wantWiped(t, "abandoned", abandoned)
-		if bytes.Equal(first, joined) {
-			t.Error("both of two identical calls keep their password, or neither does")
-		}
-		close(release)
-		calls.Wait()
-		must(t, n.Drain(t.Context()))
-		wantWiped(t, "first", first)
-		wantWiped(t, "joined", joined)
-		if got := creates.Load(); got != 1 {
-			t.Errorf("mapped %d times", got)
-		}
-	})
 }
 
 // A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state
