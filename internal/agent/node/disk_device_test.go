@@ -40,24 +40,17 @@ func TestDeniedDisk(t *testing.T) {
 		do     func(ctx context.Context, n *Node, volume string) error
 	}{
 		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.PartitionDisk(ctx, 1) }},
-		"state": {changes, func(ctx context.Context, n *Node,
-			_ string) error {
+		"state": {changes, func(ctx context.Context, n *Node, _ string) error {
 			return n.Disks.SetDiskState(ctx, 1, true)
 		}},
-		"read-only": {changes, func(ctx context.Context, n *Node,
-			_ string) error {
+		"read-only": {changes, func(ctx context.Context, n *Node, _ string) error {
 			return n.Disks.SetDiskReadOnly(ctx, 1, false)
 		}},
-		"resize": {changes, func(ctx context.Context, n *Node,
-			volume string) error {
+		"resize": {changes, func(ctx context.Context, n *Node, volume string) error {
 			return n.Volumes.ResizeVolume(ctx, volume, 0)
 		}},
-		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error {
-			_,
-				err := n.Disks.GetDiskStats(ctx, 1)
-			return err
-		}},
-		"rescan": {looks, func(ctx context.Context, n *Node, _ string) error { return n.Disks.Rescan(ctx) }},
+		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error { return of(n.Disks.GetDiskStats)(ctx, 1) }},
+		"rescan":     {looks, func(ctx context.Context, n *Node, _ string) error { return n.Disks.Rescan(ctx) }},
 	}
 	for name, operation := range operations {
 		for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION} {

@@ -5,6 +5,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,89 +76,46 @@ func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUn
 	return win32.ISCSIUniqueID{}, k.err
 }
 
+// A login's disks are waited for, for ten seconds from the login on, however many calls there are. Disks that come back
+// with a lost connection are not.
 func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 	for name, test := range map[string]struct {
-		login bool
-		comes time.Duration
-		want  []uint32
-		took  time.Duration // at most; it is waited for in steps
+		login, lost bool          // by the agent; it has lost its connection since
+		ago         time.Duration // since the login
+		comes       time.Duration // the disk, from now on
+		want        []uint32
+		least, most time.Duration // the call takes; it waits in steps
 	}{
-		"after a login":             {true, 4 * time.Second, []uint32{7}, 4500 * time.Millisecond},
-		"too late":                  {true, 20 * time.Second, []uint32{}, 10500 * time.Millisecond},
-		"at once":                   {true, 0, []uint32{7}, 0},
-		"connected by somebody":     {false, 4 * time.Second, []uint32{}, 0},
-		"connected, and disk there": {false, 0, []uint32{7}, 0},
+		"after a login": {login: true, comes: 4 * time.Second, want: []uint32{7}, least: 4 * time.Second,
+			most: 4500 * time.Millisecond},
+		"too late":                  {login: true, comes: time.Hour, least: arrivalTime, most: arrivalTime + time.Second/2},
+		"at once":                   {login: true, want: []uint32{7}},
+		"long after a login":        {login: true, ago: arrivalTime + time.Second, comes: time.Hour},
+		"the connection is lost":    {login: true, lost: true, comes: time.Hour},
+		"connected by somebody":     {comes: 4 * time.Second},
+		"connected, and disk there": {want: []uint32{7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedISCSI{connected: !test.login}
 				s := k.iscsi(t)
 				must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
+				time.Sleep(test.ago)
+				if test.lost {
+					k.connected, k.reconnecting = false, true
+				}
 				begin := time.Now()
 				k.disk = begin.Add(test.comes)
 				got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
-				if diff := cmp.Diff(got, test.want); err != nil || diff != "" {
-					t.Errorf("%v, disks (-got +want):\n%s", err, diff)
+				if took := time.Since(begin); err != nil || !slices.Equal(got, test.want) || took < test.least || took > test.most {
+					t.Errorf("got %v, %v after %v", got, err, took)
 				}
-				if took := time.Since(begin); took > test.took ||
-					took < min(test.comes, arrivalTime)*time.Duration(b2i(test.login)) {
-					t.Errorf("took %v, want at most %v", took, test.took)
+				if until := s.node.disksUntil(scriptedTarget); test.ago > arrivalTime && !until.IsZero() {
+					t.Errorf("a login that is over is remembered: %v", until)
 				}
 			})
 		})
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// TestGetTargetDisksStopsWaiting: from ten seconds after the login no call waits, however many there are.
-func TestGetTargetDisksStopsWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
-		s := k.iscsi(t)
-		must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
-		time.Sleep(arrivalTime + time.Second)
-		begin := time.Now()
-		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
-			time.Since(begin) != 0 {
-			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
-		}
-		if until := s.node.disksUntil(scriptedTarget); !until.IsZero() {
-			t.Errorf("a login that is over is remembered: %v", until)
-		}
-	})
-}
-
-// TestGetTargetDisksOfLostConnection: no call waits for disks that come back with the connection.
-func TestGetTargetDisksOfLostConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := &scriptedISCSI{disk: time.Now().Add(time.Hour)}
-		s := k.iscsi(t)
-		must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ISCSILogin{}))
-		k.connected, k.reconnecting = false, true
-		begin := time.Now()
-		if got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget); len(got) != 0 || err != nil ||
-			time.Since(begin) != 0 {
-			t.Errorf("got %v, %v after %v", got, err, time.Since(begin))
-		}
-	})
-}
-
-func TestBusySessionEndsUnavailable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW",
-			Code: win32.ISDSC_SESSION_BUSY}}
-		_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
-		wantError(t, err, errdefs.Unavailable, "ISDSC_SESSION_BUSY")
-		if k.queries < 10 || k.queries > 60 {
-			t.Errorf("%d queries", k.queries)
-		}
-	})
 }
 
 func (k *scriptedISCSI) VolumeNames() ([]string, error) { return nil, nil }
@@ -169,11 +127,12 @@ func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {
 	return k.logoutErr
 }
 
-// TestBusyDevicesEnd: the wait for devices that are usually busy only for a moment is limited.
-func TestBusyDevicesEnd(t *testing.T) {
-	enough := func(calls int) bool { return calls >= 10 && calls <= 30 }
+// TestBusyEnds: the wait for what is busy for a moment, as a rule, is limited.
+func TestBusyEnds(t *testing.T) {
+	enough := func(calls int) bool { return calls >= 10 && calls <= 60 }
 	for code, class := range map[win32.Errno]errdefs.Class{
 		win32.ISDSC_DEVICE_BUSY_ON_SESSION: errdefs.FailedPrecondition, win32.ERROR_INSUFFICIENT_BUFFER: errdefs.Internal,
+		win32.ISDSC_SESSION_BUSY: errdefs.Unavailable,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
