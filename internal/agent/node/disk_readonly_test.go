@@ -38,8 +38,7 @@ func TestProtectedDisk(t *testing.T) {
 		"formatting":      n.Volumes.FormatVolume(t.Context(), id),
 		"making writable": n.Disks.SetDiskReadOnly(t.Context(), 1, false),
 	} {
-		var e *errdefs.Error
-		if !errors.As(err, &e) || e.Reason != reason.DiskReadOnly || !strings.Contains(e.Message, "write-protected") {
+		if !errdefs.HasReason(err, reason.DiskReadOnly) || !strings.Contains(err.Error(), "write-protected") {
 			t.Errorf("%s: %v, want %s by the device", what, err, reason.DiskReadOnly)
 		}
 	}

@@ -241,9 +241,8 @@ func TestLogContainsNoCredentials(t *testing.T) {
 	}
 	must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
 	panics = true
-	var e *errdefs.Error
-	if err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password)); !errors.As(err, &e) ||
-		e.Reason != reason.Panic {
+	err := n.SMB.NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", Secret(password))
+	if !errdefs.HasReason(err, reason.Panic) {
 		t.Errorf("got %v", err)
 	}
 	must(t, n.Drain(ctx))

@@ -62,9 +62,7 @@ func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	n := newNode(t, &scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
 		Config{OwnService: func() string { return "storage" },
 			ProtectedServices: []string{"none"}})
-	var refused *errdefs.Error
-	if err := n.System.StopService(t.Context(), "Storage", true); !errors.As(err, &refused) ||
-		refused.Reason != reason.OwnService {
+	if err := n.System.StopService(t.Context(), "Storage", true); !errdefs.HasReason(err, reason.OwnService) {
 		t.Errorf("got %v, want the reason %s", err, reason.OwnService)
 	}
 	if err := n.System.StopService(t.Context(), "csiproxy", true); err != nil {

@@ -70,8 +70,7 @@ func TestGhosts(t *testing.T) {
 	must(t, err)
 	must(t, n.Volumes.FormatVolume(ctx, ids[0]))
 	must(t, n.Volumes.MountVolume(ctx, ids[0], mount))
-	var e *errdefs.Error
-	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errors.As(err, &e) || e.Reason != reason.TargetInUse {
+	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errdefs.HasReason(err, reason.TargetInUse) {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}
 

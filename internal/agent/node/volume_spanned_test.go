@@ -71,8 +71,7 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 		}
 	}
 	s.volume = ids[0]
-	var e *errdefs.Error
-	if err := n.Volumes.FormatVolume(t.Context(), ids[0]); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
+	if err := n.Volumes.FormatVolume(t.Context(), ids[0]); !errdefs.HasReason(err, reason.SystemDisk) {
 		t.Errorf("a volume on disk 1 and Windows' own disk: %v, want %s", err, reason.SystemDisk)
 	}
 	s.extents = s.extents[:1]
@@ -83,8 +82,7 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 func TestSystemDiskStaysWritable(t *testing.T) {
 	k := emulate(t, emulated.Options{})
 	n := bare(t, k)
-	var e *errdefs.Error
-	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errors.As(err, &e) || e.Reason != reason.SystemDisk {
+	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errdefs.HasReason(err, reason.SystemDisk) {
 		t.Errorf("got %v, want %s", err, reason.SystemDisk)
 	}
 	if err := n.Disks.SetDiskReadOnly(t.Context(), 1, true); err != nil {
