@@ -42,8 +42,7 @@ type Options struct {
 	KubeletDir string
 	// AllowPlainSMB allows SMB mappings without encryption.
 	AllowPlainSMB bool
-	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as provisioners of local volumes want it;
-	// otherwise such a volume is refused.
+	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, for provisioners of local volumes.
 	EraseOnFormat bool
 	// ProtectedServices are the services that StopService refuses to stop, as items of the agent's flag
 	// -protected-services; none: those that a Kubernetes node needs, such as kubelet. An item none protects none.
@@ -126,8 +125,7 @@ func Of(client *csiproxy.Client) *Node {
 	return c.node
 }
 
-// Client returns the client of the node. Its Close does nothing; Close of the Node waits for the operations of its
-// calls.
+// Client returns the client of the node. Its Close does nothing; Close of the Node waits for its operations.
 func (n *Node) Client() *csiproxy.Client { return n.client }
 
 // Close waits until no operation is running on the node, including those whose callers have given up, or until the

@@ -16,8 +16,7 @@
 //		…
 //	}
 //
-// The packages under client/groups are the other way to call an agent: one for each version, without translation, with
-// the names that drivers have always used.
+// The packages under client/groups are the other way to call an agent: one for each version, without translation.
 package csiproxy
 
 import (
@@ -33,8 +32,7 @@ import (
 )
 
 const (
-	// defaultTimeout is a little longer than the agent's limit for its longest calls, so that the agent's own answer
-	// comes first.
+	// defaultTimeout is a little longer than the agent's limit for its longest calls: the agent's own answer comes first.
 	defaultTimeout = 2 * time.Minute
 	// defaultRestart is longer than it takes to replace the agent's binary and start it.
 	defaultRestart = 30 * time.Second
@@ -47,11 +45,9 @@ type Options struct {
 	// Restart is how long a call waits for an agent that was there and is gone, as during an upgrade. The call's own
 	// deadline takes precedence. Zero: 30 seconds; negative: no wait.
 	Restart time.Duration
-	// SocketDir is the directory of the agent's sockets on systems without named pipes. Empty: the directory in the
-	// environment variable CSI_PROXY_SOCKET_DIR.
+	// SocketDir is the directory of the agent's sockets off Windows. Empty: the one in $CSI_PROXY_SOCKET_DIR.
 	SocketDir string
-	// PipePath returns the pipe of a group's version, for agents under other names than the usual ones. Nil:
-	// client.PipePath.
+	// PipePath returns the pipe of a group's version, for agents under other names. Nil: client.PipePath.
 	PipePath func(group string, version apiversion.Version) string
 	// Dial is appended to the options of every gRPC connection, for interceptors.
 	Dial []grpc.DialOption

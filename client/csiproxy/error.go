@@ -83,8 +83,7 @@ type kind struct {
 
 func (k *kind) Error() string { return k.text }
 
-// because returns a kind of failure: agents name it by one of the reasons, and the texts of agents that send no reason
-// contain one of the phrases.
+// because returns a kind of failure: agents name it by one of the reasons, or without a reason by one of the phrases.
 func because(text string, reasons []string, phrases ...string) error {
 	return &kind{text: text, match: func(e *Error) bool {
 		if e.Reason != "" {
@@ -99,8 +98,7 @@ func because(text string, reasons []string, phrases ...string) error {
 	}}
 }
 
-// The kinds of failures that callers act on: errors.Is(err, ErrNotMounted). The code of an Error is coarser, its Reason
-// finer.
+// The failures that callers act on: errors.Is(err, ErrNotMounted). Error's Code is coarser, its Reason finer.
 var (
 	// ErrNoAgent: no agent serves the group on this node, or its endpoint refuses this process.
 	ErrNoAgent error = &kind{text: "no csi-proxy agent", match: func(e *Error) bool { return e.noAgent }}
@@ -148,8 +146,7 @@ var (
 	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
 	// ErrVolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
 	ErrVolumeNotEmpty = because("volume not empty", []string{reason.VolumeNotEmpty})
-	// ErrStillRunning: the call's time is over but the agent is still working on it. If the call is a change, repeating it
-	// joins the running one.
+	// ErrStillRunning: the call's time is over and the agent is still working on it. Repeating a change joins it.
 	ErrStillRunning = because("still running", []string{reason.StillRunning})
 	// ErrServiceNotFound: Windows has no such service.
 	ErrServiceNotFound = because("service not found", []string{reason.ServiceNotFound})

@@ -107,8 +107,7 @@ func (g *group) Connect(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// acquire returns the link, with one call counted; it makes one if there is none. It waits for an agent that was there
-// before.
+// acquire returns the link, with one call counted, or makes one. It waits for an agent that was there before.
 func (g *group) acquire(ctx context.Context) (*link, error) {
 	if l, err := g.current(); l != nil || err != nil {
 		return l, err

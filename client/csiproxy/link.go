@@ -132,8 +132,7 @@ func repeatable(request any) bool {
 	return !ok || rmdir.GetForce()
 }
 
-// since returns the first version in which the hub's method can be called, under any name: v1beta2 for the disk group's
-// "GetDiskState".
+// since returns the first version in which the hub's method can be called: v1beta2 for the disk group's "GetDiskState".
 func since(g versions.Group, hubMethod string) string {
 	for _, v := range g.Versions() {
 		if slices.ContainsFunc(g.Of(v), func(r versions.Route) bool { return r.Hub == hubMethod }) {

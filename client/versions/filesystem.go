@@ -12,8 +12,7 @@ import (
 // filesystem is the filesystem group. v1alpha1 and v1beta1 have the same messages. Their path contexts no longer have a
 // meaning and are dropped; their error field stays empty, because failures travel as status.
 //
-// Rmdir is mapped although most of its bytes fit: the old context has the field number of the hub's force, and drivers
-// send the context POD, which is 1.
+// Rmdir is mapped although most of its bytes fit: drivers send the old context, with the number of the hub's force.
 func filesystem() Group {
 	const contexts = "v1alpha1 v1beta1"
 	return Group{Name: "filesystem", Service: "Filesystem", Hub: "v2alpha1", Routes: append([]Route{

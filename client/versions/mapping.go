@@ -52,9 +52,8 @@ func (m *Mapping) RequestUp(decode func(any) error, hub any) error { return m.re
 // ResponseDown returns the old response for the hub's.
 func (m *Mapping) ResponseDown(hub any) (old any) { return m.responseDown(hub) }
 
-// Call makes a call to the hub's method on an agent that has only the old one: it converts the request, makes invoke
-// send it and receive the answer, and fills the hub's response. A request that the old version cannot express is an
-// *UnsupportedError.
+// Call makes a call to the hub's method on an agent that has only the old one: invoke sends the converted request and
+// receives the answer. A request that the old version cannot express is an *UnsupportedError.
 func (m *Mapping) Call(hubRequest, hubResponse any, invoke func(request, response any) error) error {
 	request, err := m.requestDown(hubRequest)
 	if err != nil {

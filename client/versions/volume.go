@@ -10,8 +10,7 @@ import (
 	hub "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 )
 
-// volume is the volume group. Up to v1beta2, volumes are listed by a string disk id and for all partitions, and most
-// methods have other names.
+// volume is the volume group. Up to v1beta2, volumes are listed by a string disk id, and most methods have other names.
 func volume() Group {
 	const strings = "v1alpha1 v1beta1 v1beta2"
 	return Group{Name: "volume", Service: "Volume", Hub: "v2alpha1", Routes: append([]Route{

@@ -34,8 +34,7 @@ type Agent struct {
 	serving atomic.Pointer[serving] // nil while nothing is served
 }
 
-// Start starts an agent. When it returns, every endpoint accepts calls; when it fails, nothing is left open. The
-// context applies only to the start.
+// Start starts an agent, before the context ends. When it returns, all endpoints accept; when it fails, none is open.
 func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	config, err = config.complete()
 	if err != nil {
@@ -98,13 +97,11 @@ func (a *Agent) fail(err error) {
 // SocketDir returns the directory of the agent's sockets, empty on Windows.
 func (a *Agent) SocketDir() string { return a.config.SocketDir }
 
-// Path returns the path of an endpoint, such as admin.EndpointName or "csi-proxy-disk-v1", for the clients'
-// NewClientWithPipePath.
+// Path returns the path of an endpoint, such as "csi-proxy-disk-v1", for the clients' NewClientWithPipePath.
 func (a *Agent) Path(endpoint string) string { return a.endpoints.Path(endpoint) }
 
-// Stop stops accepting calls, gives the running ones ten seconds, and then waits until none of their operations is
-// running on the node any more. When the context ends first, it stops waiting and says so in its error. Later calls do
-// nothing.
+// Stop stops accepting calls, gives the running ones ten seconds, and waits until their operations have ended on the
+// node. When the context ends first, its error says so. Later calls do nothing.
 func (a *Agent) Stop(ctx context.Context) error {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()

@@ -77,8 +77,7 @@ func (p Program) printFlags() {
 	}
 }
 
-// serve runs the agent until a signal, such as the one of Ctrl+C or of a container's end, or a failure ends it.
-// A second signal ends it at once.
+// serve runs the agent until a signal, such as Ctrl+C, or a failure ends it. A second signal ends it at once.
 func (p Program) serve(ctx context.Context) error {
 	closeLog, err := p.Log.Open()
 	if err != nil {

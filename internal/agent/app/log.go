@@ -20,9 +20,8 @@ import (
 // megabyte is the unit of klog's -log_file_max_size.
 const megabyte = 1 << 20
 
-// LogFlags are the flags that direct klog's lines: klog's own and those that register adds. klog itself writes only to
-// standard error. Files are written by package logfile, because klog empties its files when they are full and never
-// replaces them by age.
+// LogFlags are the flags of the log: klog's own and those that register adds. Package logfile writes the files: klog
+// would empty a full one, and never replaces one by age.
 type LogFlags struct {
 	ToStderr  bool
 	File, Dir string // empty: none
@@ -75,8 +74,7 @@ func onDriveC(path, system string) string {
 	return "C:" + path
 }
 
-// Open sends klog's lines to the files that the flags name. The function that it returns flushes them to the disk and
-// sends any later lines to standard error.
+// Open sends klog's lines to the files that the flags name, until closeLog flushes them and turns to standard error.
 func (l *LogFlags) Open() (closeLog func(), err error) {
 	switch {
 	case l.ToStderr && l.File+l.Dir != "":

@@ -10,8 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// checkMetricsAddress refuses an address that is not host:port. Empty is off; an empty host is every address of the
-// machine.
+// checkMetricsAddress refuses what is not host:port. Empty is off; an empty host is every address of the machine.
 func checkMetricsAddress(address string) error {
 	if address == "" {
 		return nil
@@ -26,8 +25,7 @@ func checkMetricsAddress(address string) error {
 	return nil
 }
 
-// listenMetrics opens the address of the metrics before the agent starts, so that a taken port is an error at the
-// start. It returns nil if they are off.
+// listenMetrics opens the metrics' address, nil if off. It comes before the agent: a taken port is an error then.
 func listenMetrics(address string, logger klog.Logger) (net.Listener, error) {
 	if address == "" {
 		return nil, nil //nolint:nilnil // off is not a failure

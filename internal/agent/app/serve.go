@@ -37,8 +37,7 @@ type Agent interface {
 // A Start starts a program's agent with the configuration that the common flags ask for.
 type Start func(ctx context.Context, c agent.Config) (Agent, error)
 
-// Serve runs an agent until told is over or a failure ends it. It calls ready with the number of API endpoints once
-// all of them accept calls.
+// Serve runs an agent until told is over or a failure ends it. Ready gets the number of endpoints once all accept.
 func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpoints int) error) (err error) {
 	logger := klog.FromContext(ctx)
 	for _, d := range o.deprecated {
@@ -99,8 +98,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 }
 
-// lookAround logs which working directories cannot be used as they are, and leaves in the background the shares that a
-// death of the agent left behind.
+// lookAround logs which working directories cannot be used, and cleans up what a death of the agent left of shares.
 func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	n, err := a.Node()
 	if err != nil {
@@ -120,8 +118,8 @@ func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	}()
 }
 
-// loadPolicy reads the policy; without the flag it is nil. An agent whose policy cannot be read does not start: without
-// rules it would allow every call.
+// loadPolicy reads the policy, nil without the flag. An agent that lacks its rules would allow every call: it is an
+// error.
 func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 	if o.Policy == "" {
 		return nil, nil //nolint:nilnil // off is not a failure

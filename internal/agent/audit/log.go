@@ -34,9 +34,8 @@ type Log struct {
 	failed bool // the last line could not be written
 }
 
-// New returns a Log that writes each line in one piece. When a line cannot be written, the call goes on, and the logger
-// is told once until a line can be written again: an agent that refused to work without an audit log would turn a full
-// disk into an outage.
+// New returns a Log that writes each line in one piece. A line that cannot be written is reported to the logger, once
+// until one can be, and the call goes on: a full disk must be no outage.
 func New(to io.Writer, logger klog.Logger) *Log { return &Log{to: to, logger: logger} }
 
 // line is one call in the file. Fields may be added; none changes its name or its meaning.

@@ -8,9 +8,8 @@ import "runtime/debug"
 // linked is set when a release is linked: -ldflags "-X …/internal/agent/buildversion.linked=v1.2.3".
 var linked string
 
-// String returns the release, or else the module's version from the build information: a version if it was installed by
-// one, "(devel)" or a pseudo-version if it was built in a checkout, and "unknown" in a binary without build
-// information.
+// String returns the release, or else the module's version in the build information, such as "(devel)" or a
+// pseudo-version; "unknown" without build information.
 func String() string {
 	if linked != "" {
 		return linked

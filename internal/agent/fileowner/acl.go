@@ -43,10 +43,9 @@ func trusted(sid string) bool {
 }
 
 // changers returns the SIDs of those besides administrators who may change an object, by ownership or by its access
-// list. An owner may change the list, whatever is in it, and is returned unless trusted. That holds even if OWNER
-// RIGHTS entries take this right away, because the owner may have opened the object before; these entries give no other
-// account a right. CREATOR OWNER matters only in objects that are made below. Entries that deny are ignored: whether
-// they help depends on group membership.
+// list. An owner may change the list and is returned unless trusted, even if OWNER RIGHTS entries take this right away:
+// the owner may have opened the object before. CREATOR OWNER matters only in objects that are made below. Entries that
+// deny are ignored: whether they help depends on group membership.
 // https://learn.microsoft.com/windows/win32/secauthz/owner-of-a-new-object
 func changers(owner string, list []win32.AccessEntry) (sids []string) {
 	if !trusted(owner) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fileowner says which accounts may change a file or directory, and makes directories that only administrators
-// may change.
+// Package fileowner says which accounts may change a file or directory, and makes directories for administrators alone.
 package fileowner
 
 import (
@@ -23,8 +22,7 @@ func Others(path string) ([]string, error) {
 	return writers(path, user)
 }
 
-// Check refuses a file or directory that is a link, or that others than administrators and this process's user can
-// change.
+// Check refuses a link, and what others than administrators and this process's user can change.
 func Check(path string) error { return check(path, Others) }
 
 // CheckAbove is Check for a path and the directories above it, where others could put another file in its place. Those

@@ -26,9 +26,8 @@ func self() (string, error) {
 	return user.User.Sid.String(), nil
 }
 
-// replacers returns the Others that may replace what is in a directory. In the root of a drive, Windows lets users make
-// new directories and files, but not replace those that are there. Neither may they in the directories of a fresh
-// installation, such as C:\ProgramData.
+// replacers returns the Others that may replace what is in a directory. In a drive's root, and in directories of a
+// fresh installation such as C:\ProgramData, users may make new files, but not replace those that are there.
 func replacers(dir string) ([]string, error) {
 	if dir == filepath.Dir(dir) || strings.EqualFold(dir, os.Getenv("ProgramData")) {
 		return nil, nil

@@ -102,8 +102,7 @@ func (cs *Clients) register(accepted net.Conn) *Conn {
 	return c
 }
 
-// clientLocked returns the client of a peer, and takes over the hold on its process. Where a process cannot be held,
-// its number alone identifies it.
+// clientLocked returns the client of a peer, and takes the hold on its process; without one, the number identifies it.
 func (cs *Clients) clientLocked(peer transport.Peer, process transport.Process) *Client {
 	known := cs.named[peer.PID]
 	if known != nil && (known.process == nil || !known.process.Ended()) {
@@ -140,8 +139,7 @@ func (cs *Clients) overLimitLocked(newcomer *Client) *Conn {
 	return largest.longestIdleLocked()
 }
 
-// longestIdleLocked returns the client's connection without open calls that has sent nothing for longest; the newest if
-// all have some.
+// longestIdleLocked returns the client's idle connection that sent nothing for longest; the newest if none is idle.
 func (c *Client) longestIdleLocked() *Conn {
 	var idle *Conn
 	for _, conn := range c.conns { // the oldest first, where a coarse clock gives several the same time
@@ -171,9 +169,8 @@ func (c *Client) forgetLocked() {
 	}
 }
 
-// Close admits no more connections and drops those on which nothing ever arrived. Clients probe an endpoint by
-// connecting, and some neither send a byte nor close; a gRPC server waits for the first bytes of each of them before it
-// stops.
+// Close admits no more connections and drops those on which nothing ever arrived: some clients probe an endpoint and
+// neither send nor close, and a stopping gRPC server waits for the first bytes of each.
 func (cs *Clients) Close() {
 	cs.mu.Lock()
 	cs.closed = true

@@ -61,8 +61,7 @@ func (f *File) freeBackup(now time.Time) string {
 	}
 }
 
-// prune removes the oldest files above the limit. A file that a reader holds open is tried again at the next
-// replacement.
+// prune removes the oldest files above the limit. One that a reader holds open is tried again at the next replacement.
 func (f *File) prune() {
 	dir := filepath.Dir(f.path)
 	entries, err := os.ReadDir(dir) // sorted by name, and so by time

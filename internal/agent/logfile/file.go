@@ -36,8 +36,7 @@ type Options struct {
 	Lost func(lines int, cause error) string
 }
 
-// A File is a log file that replaces itself. Its methods may be called from several goroutines; each Write ends up
-// whole, in one file.
+// A File is a log file that replaces itself. Several goroutines may use it; each Write ends up whole, in one file.
 type File struct {
 	path    string
 	options Options

@@ -11,9 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 )
 
-// openOwn opens a file for appending, or makes it. Callers influence what SYSTEM writes there, so an account that may
-// write to the directory must not divert it to another file, by a link or a second name. The last byte is read through
-// the same handle.
+// openOwn opens or makes a file for appending, and for reading its last byte. Callers influence what SYSTEM writes
+// there: no account may divert it to another file, by a link or a second name.
 func openOwn(path string) (*os.File, fs.FileInfo, error) {
 	file, err := plainfile.Create(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640) // the group may read it
 	if err != nil {

@@ -23,8 +23,7 @@ type cachedRead[T any] struct {
 	since time.Time     // when it began
 }
 
-// get returns a recent value. When there is none in time, late is true; the read goes on, and those who ask after it
-// get its value.
+// get returns a recent value. When there is none in time, late is true; the read goes on, for later callers.
 func (r *cachedRead[T]) get(ctx context.Context) (value T, late bool, err error) {
 	r.mu.Lock()
 	if r.over == nil {

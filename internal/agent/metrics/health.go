@@ -74,8 +74,7 @@ func (h *health) askKernel(ctx context.Context) error {
 		time.Since(q.at).Round(time.Millisecond))
 }
 
-// Live reports whether the process works as far as it can by itself. It does not ask Windows: restarting the agent does
-// not cure that.
+// Live reports whether the process works, as far as it can by itself: no restart of it would cure Windows.
 func (h *health) Live(context.Context) (ok bool, report string) {
 	if err := h.watched.Failed(); err != nil {
 		return false, "not ok\n" + err.Error() + "\n"
@@ -109,8 +108,7 @@ func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 	return false, "not ready\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// note logs when the agent becomes ready and when it stops being ready. A check whose caller hung up counts for
-// nothing.
+// note logs when the agent becomes ready and when it stops being ready, except for a check whose caller hung up.
 func (h *health) note(ctx context.Context, ready bool, lines []string) {
 	switch {
 	case ctx.Err() != nil || h.notReady.Swap(!ready) == !ready:

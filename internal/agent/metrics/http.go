@@ -27,8 +27,7 @@ func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	return webserver.Serve(l, mux)
 }
 
-// scrape answers in Prometheus' text format alone: promhttp would link compressors into a program that runs as SYSTEM.
-// A broken metric does not hide the others.
+// scrape answers in Prometheus' text format, without promhttp's compressors. A broken metric does not hide the others.
 func (m *Metrics) scrape(w http.ResponseWriter, _ *http.Request) {
 	select {
 	case m.scrapes <- struct{}{}:

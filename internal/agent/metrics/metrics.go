@@ -45,8 +45,7 @@ type Metrics struct {
 	health   *health
 }
 
-// New returns the metrics of an agent, and those of its process: memory, goroutines and build. Histograms of the kernel
-// calls are many series.
+// New returns the metrics of an agent and its process: memory, goroutines, build. Kernel histograms are many series.
 func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{
@@ -62,8 +61,7 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	return m
 }
 
-// A collector is asked for nothing when it is registered. prometheus.CollectorFunc would ask Windows before the agent
-// has started.
+// A collector is asked for nothing when registered: prometheus.CollectorFunc would ask Windows before the agent starts.
 type collector func(chan<- prometheus.Metric)
 
 func (collector) Describe(chan<- *prometheus.Desc) {}

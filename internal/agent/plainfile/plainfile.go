@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plainfile opens files that another user may have planted: it follows no link, does not block, and takes
-// regular files only.
+// Package plainfile opens files that another user may have planted: only regular ones, without waiting or links.
 package plainfile
 
 import (
@@ -18,8 +17,7 @@ var (
 	ErrTooLong    = errors.New("it is too long")
 )
 
-// Open opens a regular file, with os.O_RDONLY or other flags of os.OpenFile that create nothing. The directories of the
-// path may be links.
+// Open opens a regular file, with flags of os.OpenFile that create nothing. The path's directories may be links.
 func Open(name string, flag int) (*os.File, error) { return Create(name, flag, 0) }
 
 // Create is Open for flags that may make the file, with the permissions perm.

@@ -12,8 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// A client describes processes. Every field that is set must fit, and what the system did not tell about a process fits
-// nothing.
+// A client describes processes. Every field that is set must fit; what the system did not tell fits nothing.
 type client struct {
 	any       bool
 	sid       string
@@ -57,8 +56,7 @@ func (c client) inContainer(is string) bool {
 	return strings.EqualFold(c.container, is)
 }
 
-// runs reports whether the process's program is the described one. A path that is not plain, such as one with a short
-// name or without a drive, fits nothing.
+// runs reports whether the process's program is the described one. A short name or a path without a drive fits nothing.
 func (c client) runs(image string) bool {
 	if c.image.IsZero() {
 		return true

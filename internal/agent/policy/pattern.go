@@ -47,8 +47,7 @@ func fitsTarget(pattern, text string) bool {
 	return pattern == winpath.LowerASCII(text)
 }
 
-// The checks of patterns in a file return what is wrong with one, or "". A pattern of a form that never fits anything
-// is a mistake.
+// The checks of patterns return what is wrong with one, or "". One that never fits anything is a mistake.
 
 func plainName(text string) (problem string) {
 	if text != everything && strings.ContainsAny(text, `*?\/`) {

@@ -17,8 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// A Policy is a list of rules. The first one with a client's description is the client's rule; a client without a rule
-// may do nothing.
+// A Policy is a list of rules. A client's rule is the first that describes it; a client without a rule may do nothing.
 type Policy struct {
 	name  string // of the file
 	rules []*Rule

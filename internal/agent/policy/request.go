@@ -26,8 +26,7 @@ const (
 	Target          // an iSCSI target
 )
 
-// MeaningOf returns the meaning of a field by its name. It returns 0 for a field without a class; every policy refuses
-// it.
+// MeaningOf returns the meaning of a field by its name, 0 for one without, which every policy refuses.
 func MeaningOf(field protoreflect.Name) Meaning {
 	switch field {
 	case "path", "source_path", "target_path", "local_path", "mount":

@@ -19,9 +19,8 @@ const MaxSize = 4096
 // placeholder stands for a secret, without its length.
 const placeholder = "[redacted]"
 
-// Mask returns a copy of a message without secrets: fields named after a password or a secret are masked, and fields
-// that this version of the agent does not know are left out, as they may be anything. A message that is too large is
-// not copied: its size is returned instead.
+// Mask returns a copy of a message without secrets: it masks fields named after a password or a secret and drops
+// unknown ones. A message that is too large is not copied: its size is returned instead.
 func Mask(message proto.Message) (masked proto.Message, tooLarge int) {
 	if size := proto.Size(message); size > MaxSize {
 		return nil, size

@@ -71,8 +71,7 @@ func LeaseOf(ctx context.Context) operation.Lease {
 	return nil
 }
 
-// Idle gives up the slot of the call that a context belongs to, while the call only waits. Resume waits for another
-// one, as a call that begins does.
+// Idle gives up the slot of the context's call, while that only waits. Resume waits for another one, like a new call.
 func Idle(ctx context.Context) (resume func() error) {
 	c := callOf(ctx)
 	if c == nil || c.slot == nil {
@@ -96,8 +95,7 @@ func Cut(ctx context.Context) {
 	}
 }
 
-// RequestID returns the id of the call that a context belongs to, even if the context outlives the call; "" when there
-// is none.
+// RequestID returns the id of the call that a context belongs to, even one that outlives the call; "" without a call.
 func RequestID(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {
 		return c.id

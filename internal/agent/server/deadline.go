@@ -10,8 +10,7 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: a later answer, with the reason of the failure,
-// would be lost.
+// Bounds of Options.CallTimeout. Kubelet gives up after two minutes: a later answer would be lost.
 const (
 	minCallTimeout = time.Second
 	maxCallTimeout = 115 * time.Second

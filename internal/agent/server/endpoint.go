@@ -37,8 +37,7 @@ type Method struct {
 	call func(ctx context.Context, decode func(any) error) (any, error)
 }
 
-// Limits of the methods. Kubelet and the drivers give up after about two minutes, and a call that is still running
-// then would only hide the reason.
+// Limits of the methods. Kubelet and the drivers give up after about two minutes: a longer call would hide the reason.
 const (
 	LimitRead  = 30 * time.Second  // reads, changes nothing
 	LimitWrite = 60 * time.Second  // changes a little

@@ -10,9 +10,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// healthService returns the unary methods of gRPC's health service as rows of a table, like the API's. The handlers
-// that gRPC generates read the request before any interceptor runs, where nothing counts clients that send only
-// headers.
+// healthService returns the unary methods of gRPC's health service as rows of a table. gRPC's own handlers read the
+// request before any interceptor runs, where nothing counts clients that send only headers.
 func healthService(h *health.Server) Service {
 	return Service{Name: healthpb.Health_ServiceDesc.ServiceName, Methods: []Method{
 		Unary("Check", LimitRead, h.Check),

@@ -42,8 +42,7 @@ func newInterceptors(e Endpoint, o Options) *interceptors {
 	return p
 }
 
-// unary is the interceptor of unary calls. Recording and counting stand around everything that changes the outcome, so
-// that they show what the caller sees.
+// unary is the interceptor of unary calls. Recording and counting stand outside: they show what the caller sees.
 func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
@@ -79,8 +78,7 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 	return response, err
 }
 
-// admit waits for the call's slot and runs the handler. Health checks need none: they must answer when all of a
-// node's calls hang.
+// admit waits for the call's slot and runs the handler. Health checks need none: they answer when all calls hang.
 func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (_ any, err error) {
 	if c.conn == nil { // in this process
@@ -119,8 +117,7 @@ func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	return response, nil
 }
 
-// report logs a call that is over: a failure always, others at level 2. Requests are never logged: they may hold
-// secrets.
+// report logs a call that is over: a failure always, others at level 2; never its request, which may hold secrets.
 func (p *interceptors) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
 	logger, client := klog.FromContext(ctx), c.client().String()
 	if err != nil && c.conn != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 )
 
-// Metrics counts the calls of one agent. Its labels are the names of the methods that are served, so callers cannot add
-// any.
+// Metrics counts the calls of one agent. Its labels are the names of served methods, so callers cannot add any.
 type Metrics struct {
 	calls   *grpcprometheus.ServerMetrics
 	clients *limits.Metrics

@@ -40,8 +40,7 @@ func (c *call) record(recorders []Recorder, info CallInfo) {
 	}
 }
 
-// recordRequest wraps decode to hand the request to the call's records: interceptors do not see it, see
-// Service.description.
+// recordRequest wraps decode to hand the request to the call's records: the interceptors do not see it.
 func recordRequest(ctx context.Context, decode func(any) error) func(any) error {
 	return func(request any) error {
 		if err := decode(request); err != nil {

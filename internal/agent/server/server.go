@@ -80,8 +80,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// Start opens the listeners of all endpoints, in their order, and serves them. When it returns, every endpoint accepts;
-// when it fails, none is left open.
+// Start opens the listeners of all endpoints, in their order. When it returns, all accept; when it fails, none is open.
 func Start(listeners transport.Endpoints, endpoints []Endpoint, o Options) (*Server, error) {
 	o = o.complete()
 	s := &Server{listeners: listeners, endpoints: slices.Clone(endpoints),

@@ -11,9 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// stream is the interceptor of streams: health watches and reflection, which no driver depends on. They have no
-// deadline, and count as open calls. They end as soon as the server drains, or they would delay the agent's stop up to
-// its limit.
+// stream is the interceptor of streams: health watches and reflection. They have no deadline, and count as open calls.
+// They end as soon as the server drains, or they would delay the agent's stop up to its limit.
 //
 // Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused
 // there keeps a timer for the whole of the deadline that its client chose.

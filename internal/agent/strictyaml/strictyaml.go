@@ -29,8 +29,7 @@ type Unmarshaler interface {
 	UnmarshalYAML(decode func(into any) error) error
 }
 
-// Decode reads a file into the struct that into points to. Fields that the file leaves out stay as they are. The name
-// is for errors, which are *Error.
+// Decode reads a file into a struct, whose other fields stay as they are. The name is for errors, which are *Error.
 func Decode(name string, text []byte, into any) (*Document, error) {
 	d := &Document{name: name, root: &yaml.Node{}}
 	if len(text) > MaxBytes {

@@ -15,10 +15,9 @@ import (
 // https://github.com/spiffe/spire/blob/main/pkg/common/container/process/helper.go
 const containerJob = "Container_"
 
-// containerOf returns the id of the process-isolated container that a process runs in, or NoContainer. The jobs of
-// containers have their names in the root of the object namespace, where only administrators of the node make objects;
-// within a container, a name that looks the same lies in the container's own namespace. HostProcess containers have no
-// such job: their processes are the node's.
+// containerOf returns the id of the process-isolated container of a process, or NoContainer. The jobs of containers
+// have names in the root of the object namespace, where only the node's administrators make objects; within a
+// container, the same name lies in its own namespace. HostProcess containers have no such job.
 func containerOf(process windows.Handle) (id string, err error) {
 	in := int32(0)
 	if err := isProcessInJob(process, 0, &in); err != nil {

@@ -22,10 +22,8 @@ type Options struct {
 	// PipePrefix is put before the endpoint's name in a pipe's: \\.\pipe\PREFIXcsi-proxy-disk-v1. All pipes of a machine
 	// share one namespace, so two agents on it need prefixes; clients that know only the plain names do not find them.
 	PipePrefix string
-	// PipeSecurity is the pipes' security descriptor in SDDL; empty: SYSTEM and administrators. See CheckPipeSecurity.
-	// It does not apply to private endpoints.
+	// PipeSecurity is the security descriptor of pipes that are not private, in SDDL; empty: SYSTEM and administrators.
 	PipeSecurity string
-	// OwnUser also admits the user that runs the agent, as sockets always do. With PipeSecurity it applies only to private
-	// endpoints.
+	// OwnUser also admits the agent's own user, as sockets always do; with PipeSecurity only to private endpoints.
 	OwnUser bool
 }

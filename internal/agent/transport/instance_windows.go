@@ -30,8 +30,7 @@ const (
 	findName = windows.FILE_OPEN
 )
 
-// newInstance makes an instance that clients can connect to; await must still be called. CreateNamedPipeW makes the
-// same call, but cannot ask for findName.
+// newInstance makes an instance; await must still be called. CreateNamedPipeW, the same call, cannot ask for findName.
 // https://learn.microsoft.com/windows/win32/devnotes/nt-create-named-pipe-file
 func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR, disposition,
 	furtherAccess uint32) (*instance, error) {
@@ -55,8 +54,7 @@ func newInstance(name *windows.NTUnicodeString, security *windows.SECURITY_DESCR
 	return &instance{handle: h}, nil
 }
 
-// await asks for the event to be set when a client connects; one may have connected already. When it fails, the
-// instance is closed.
+// await asks for the event to be set when a client connects, if none has. When it fails, the instance is closed.
 func (i *instance) await(event windows.Handle) error {
 	i.overlapped = windows.Overlapped{HEvent: event, Internal: uintptr(windows.STATUS_PENDING)}
 	switch err := windows.ConnectNamedPipe(i.handle, &i.overlapped); {

@@ -62,8 +62,7 @@ func newPipeListener(p *pipes, path, security string) (*pipeListener, error) {
 	return l, nil
 }
 
-// open makes the first instances, to which clients can connect at once. It runs in its caller's goroutine, so that
-// opening one pipe waits for no other.
+// open makes the first instances, ready for clients, in its caller's goroutine: one pipe does not wait for others.
 func (l *pipeListener) open() error {
 	first, err := newInstance(l.name, l.security, makeName, 0)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) && abandoned(l.path) {
@@ -152,8 +151,7 @@ func (l *pipeListener) collect() (changed bool) {
 // errTaken means that the pipe's last instance was closed, and another process has made the name since.
 var errTaken = errors.New("another process has taken the pipe's name")
 
-// replenish makes instances until there are enough, and reports whether it made any. After an error it is called again
-// soon.
+// replenish makes instances until there are enough, and reports whether it made any. After an error it is called again.
 func (l *pipeListener) replenish() (made bool, err error) {
 	for len(l.free) < minIdle && !l.full() {
 		i, err := l.another()
@@ -175,8 +173,7 @@ func (l *pipeListener) replenish() (made bool, err error) {
 	return made, nil
 }
 
-// another makes a further instance. If none is free, the name may have gone with the last one, and be another process's
-// now.
+// another makes a further instance. If none is free, the name may have gone with the last and be another process's.
 func (l *pipeListener) another() (*instance, error) {
 	i, err := newInstance(l.name, l.security, findName, 0)
 	if errors.Is(err, windows.ERROR_FILE_NOT_FOUND) {

@@ -54,8 +54,7 @@ type Conn struct {
 	Process Process // see ProcessOf
 }
 
-// PeerOf returns the other end of a connection that a listener of these Endpoints accepted, and the zero Peer for any
-// other connection.
+// PeerOf returns the other end of a connection of these Endpoints, and the zero Peer for any other connection.
 func PeerOf(c net.Conn) Peer {
 	if known, ok := c.(*Conn); ok {
 		return known.Peer

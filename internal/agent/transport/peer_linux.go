@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf returns the process that connected to a unix socket (SO_PEERCRED, unix(7)). Since 6.5, Linux remembers the
-// process itself (SO_PEERPIDFD); before, only its number, and another process is held if the first one ended before its
-// connection was accepted. A process that has ended and been waited for gets no descriptor (EINVAL) until 6.15, and one
-// that says so since.
+// peerOf returns the process that connected to a unix socket (SO_PEERCRED, unix(7)). Linux remembers the process itself
+// since 6.5 (SO_PEERPIDFD); before, another one is held if the first ended before its connection was accepted. A
+// process that has ended and been waited for gets no descriptor (EINVAL) until 6.15, and one that says so since.
 // https://git.kernel.org/torvalds/c/923ea4d4482b, https://github.com/bus1/dbus-broker/pull/312
 func peerOf(c *net.UnixConn) (peer Peer, process Process) {
 	raw, err := c.SyscallConn()

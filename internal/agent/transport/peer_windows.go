@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// peerOf returns the process that opened the other end of a pipe. The client's token could be had from the pipe itself
-// (ImpersonateNamedPipeClient), but go-winio, with which drivers are built, opens pipes at SECURITY_ANONYMOUS, which
-// forbids that.
+// peerOf returns the process that opened the other end of a pipe. ImpersonateNamedPipeClient would give the client's
+// token, but drivers' go-winio opens pipes at SECURITY_ANONYMOUS, which forbids that.
 // https://learn.microsoft.com/windows/win32/api/namedpipeapi/nf-namedpipeapi-getnamedpipeclientprocessid
 func peerOf(pipe windows.Handle) (Peer, Process) {
 	var pid uint32
@@ -51,8 +50,7 @@ func look(pipe windows.Handle, pid uint32) (Peer, Process) {
 // processHandle is an open handle of a process.
 type processHandle windows.Handle
 
-// openProcess opens a process to ask about it. Wine's IsProcessInJob needs PROCESS_QUERY_INFORMATION, which protected
-// processes do not give to SYSTEM.
+// openProcess opens a process to ask about it. Wine needs PROCESS_QUERY_INFORMATION, which protected processes refuse.
 func openProcess(pid uint32) (processHandle, error) {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.SYNCHRONIZE, false, pid)
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {
@@ -101,8 +99,7 @@ func (p processHandle) token() (sid string, elevated bool, err error) {
 	return user.User.Sid.String(), token.IsElevated(), nil
 }
 
-// now returns the precise time. Go's clock is that of the last tick, up to 16 ms ago, and a client connects sooner
-// after its creation than that.
+// now returns the precise time. Go's clock is up to 16 ms late, and a client connects sooner after its creation.
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemtimepreciseasfiletime
 func now() (t windows.Filetime) {
 	windows.GetSystemTimePreciseAsFileTime(&t)

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// minIdle is how many instances of a pipe wait for clients. A client that finds none gets ERROR_PIPE_BUSY, and not
-// every client tries again.
+// minIdle is how many instances of a pipe wait for clients: not every client tries again after ERROR_PIPE_BUSY.
 const minIdle = 4
 
 // retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
@@ -72,8 +71,7 @@ func Open(o Options) (Endpoints, error) {
 	return p, nil
 }
 
-// Listen opens a pipe. Clients can connect when it returns. If the pipe exists already, its error names the process
-// that serves it.
+// Listen opens a pipe for clients to connect. If it exists already, its error names the process that serves it.
 func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 	security := p.security
 	if private {
@@ -96,8 +94,7 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 // Path returns the pipe's name.
 func (p *pipes) Path(name string) string { return pipePrefix + p.prefix + name }
 
-// Close closes the pipes that are still open and ends the goroutine. Connections are not touched. Later calls do
-// nothing.
+// Close closes the open pipes, but no connections, and ends the goroutine. Later calls do nothing.
 func (p *pipes) Close() error {
 	p.mu.Lock()
 	if p.over {
@@ -151,8 +148,7 @@ func (p *pipes) serve() {
 			changed = l.collect() || changed
 		}
 		if changed {
-			// the requests it made reset the event, so there may be more clients; tasks come first, however many clients there
-			// are
+			// the requests it made reset the event, so there may be more clients; tasks come before them
 			continue
 		}
 		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.waitLimit())

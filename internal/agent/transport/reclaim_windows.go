@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A client that keeps its end open keeps a pipe's name in existence after its server is gone. No client can connect
-// then, and no process can make the name: without a remedy, any process that may open a pipe could keep the agent from
-// ever starting again.
+// A client that keeps its end open keeps a pipe's name in existence without a server. No client can connect then, and
+// no process make the name: any that may open a pipe could keep the agent from ever starting again.
 
 // abandoned reports whether a name exists without a server: the pipe file system then tells clients that it does not.
 func abandoned(path string) bool {

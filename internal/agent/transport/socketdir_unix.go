@@ -48,9 +48,8 @@ func CheckPipeSecurity(string) error {
 	return errors.New("there are no named pipes here; sockets are for the user that runs the agent")
 }
 
-// OpenSocketDir locks a directory for this agent, and makes it with mode 0700 if it is missing. It fails when another
-// agent holds the directory, when the directory belongs to neither root nor the agent's user, and when anyone
-// but its owner may write to it.
+// OpenSocketDir locks a directory for this agent, and makes a missing one with mode 0700. It fails when another agent
+// holds it, when neither root nor the agent's user owns it, and when anyone but its owner may write to it.
 func OpenSocketDir(path string) (*SocketDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -171,8 +170,7 @@ func (l socketListener) Accept() (net.Conn, error) {
 	return &Conn{Conn: c, Peer: peer, Process: process}, nil
 }
 
-// removeStale removes the socket of an agent that was killed. No other agent can take its place meanwhile: we hold the
-// directory's lock.
+// removeStale removes the socket of a killed agent. No other agent can take its place: we hold the directory's lock.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

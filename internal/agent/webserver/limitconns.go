@@ -36,8 +36,7 @@ type connKey struct{}
 // stateAnswering is the state of a connection whose request has come whole, and whose answer is being made.
 const stateAnswering http.ConnState = -1
 
-// connections are those of one server that are open. A lower number has waited for its client for longer. With 0 it
-// does not wait.
+// connections are a server's open ones. The lower its number, the longer one waits for its client; 0: it does not.
 type connections struct {
 	mu      sync.Mutex
 	last    uint64

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webserver serves HTTP with bounds: of connections, of headers, and of the time that a request and its answer
-// take.
+// Package webserver serves HTTP with bounds of connections, of headers, and of the time of a request and its answer.
 package webserver
 
 import (
@@ -14,8 +13,7 @@ import (
 // stopTimeout is how long stopping waits for running answers.
 const stopTimeout = 3 * time.Second
 
-// Serve answers the requests that come to a listener. The returned function closes the listener and gives running
-// answers a moment to end.
+// Serve answers the requests of a listener. Stop closes it and gives running answers a moment to end.
 func Serve(l net.Listener, handler http.Handler) (stop func()) {
 	s := &http.Server{
 		MaxHeaderBytes:    8 << 10,

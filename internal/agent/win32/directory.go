@@ -26,8 +26,7 @@ type DirectoryEntry struct {
 const offsetFileName = 68 // FileName
 
 // ParseDirectoryEntries decodes a chain of FILE_FULL_DIR_INFO, with . and .. if they are there. Bytes after the last
-// entry are ignored. An empty name, or one with a separator or NUL, is malformed: a hostile file server may send such a
-// name in the hope that it is opened.
+// entry are ignored. An empty name, or one with a separator or NUL, is malformed: a hostile file server's trap.
 func ParseDirectoryEntries(in []byte) ([]DirectoryEntry, error) {
 	const structure = "FILE_FULL_DIR_INFO"
 	var entries []DirectoryEntry

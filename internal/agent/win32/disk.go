@@ -7,8 +7,7 @@ import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 // FixedMedia is the MediaType of hard disks in DiskGeometryEx.
 const FixedMedia = 12
 
-// DiskGeometryEx is DISK_GEOMETRY_EX: the geometry and the size of the disk in bytes. On today's disks, of the geometry
-// only BytesPerSector has a meaning.
+// DiskGeometryEx is DISK_GEOMETRY_EX: the disk's size, and a geometry of which only BytesPerSector has a meaning.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry_ex
 type DiskGeometryEx struct {
 	Cylinders         int64

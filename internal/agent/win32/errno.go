@@ -6,8 +6,7 @@ import "fmt"
 
 //go:generate go run ../../../hack/mknames
 
-// Errno is a Windows error code as GetLastError returns it. It is an error itself; 0 is success and should not be used
-// as an error.
+// Errno is a Windows error code as GetLastError returns it, and an error itself, except for 0, which is success.
 // https://learn.microsoft.com/windows/win32/debug/system-error-codes
 type Errno uint32
 

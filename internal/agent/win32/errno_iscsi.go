@@ -57,8 +57,7 @@ const (
 	ISDSC_RESTRICTED_BY_GROUP_POLICY    Errno = 0xEFFF0065 // a group policy does not allow the iSCSI call
 )
 
-// ISCSIStatus returns the code for the status of a function of iscsidsc.dll; 0 is success. It unpacks Win32 codes that
-// arrive as an HRESULT.
+// ISCSIStatus returns the code for a status of iscsidsc.dll; 0 is success. It unpacks Win32 codes from HRESULTs.
 func ISCSIStatus(status uint32) Errno {
 	const facilityWin32 = 0x8007 // HRESULT_FROM_WIN32
 	if status>>16 == facilityWin32 {

@@ -8,8 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; when setting, 0 leaves a time or the attributes
-// unchanged.
+// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; a field of 0 is left unchanged when setting.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_basic_info
 type FileBasic struct {
 	CreationTime   int64
@@ -31,8 +30,7 @@ func ParseFileBasic(in []byte) (FileBasic, error) {
 	return cstruct.Parse[FileBasic]("FILE_BASIC_INFO", in, SizeofFileBasic)
 }
 
-// FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, a cheap way to learn the kind of a file. The tag is valid only with
-// FILE_ATTRIBUTE_REPARSE_POINT.
+// FileAttributeTag is FILE_ATTRIBUTE_TAG_INFO, the kind of a file. The tag needs FILE_ATTRIBUTE_REPARSE_POINT.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_attribute_tag_info
 type FileAttributeTag struct {
 	Attributes uint32
@@ -44,8 +42,7 @@ func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
 	return cstruct.Parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
 }
 
-// FileDisposition encodes FILE_DISPOSITION_INFO for FileDispositionInfo: whether the file is deleted when its last
-// handle is closed.
+// FileDisposition encodes FILE_DISPOSITION_INFO: whether the file is deleted when its last handle is closed.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
 func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }
 
@@ -53,8 +50,7 @@ func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_disposition_information_ex
 func FileDispositionEx(flags uint32) []byte { return cstruct.Encode(flags) }
 
-// FileRename is FILE_RENAME_INFORMATION, of which FILE_RENAME_INFO is another name, as 64-bit Windows has it. It never
-// replaces what has the name already.
+// FileRename is FILE_RENAME_INFORMATION, or FILE_RENAME_INFO, as 64-bit Windows has it. It never replaces anything.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
 type FileRename struct {
 	RootDirectory uint64 // a handle of the new directory
@@ -74,8 +70,7 @@ func (f FileRename) Bytes() []byte {
 	return b
 }
 
-// FileFsFullSize is FILE_FS_FULL_SIZE_INFORMATION: the size of a file system, in allocation units. The total and what
-// is available to the caller obey a quota.
+// FileFsFullSize is FILE_FS_FULL_SIZE_INFORMATION. Total and CallerAvailable obey a quota.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddk/ns-ntddk-_file_fs_full_size_information
 type FileFsFullSize struct {
 	TotalAllocationUnits           int64
@@ -93,8 +88,7 @@ func ParseFileFsFullSize(in []byte) (FileFsFullSize, error) {
 	return cstruct.Parse[FileFsFullSize]("FILE_FS_FULL_SIZE_INFORMATION", in, SizeofFileFsFullSize)
 }
 
-// Space returns the size and what is available to the caller, in bytes. It reports false for sizes that contradict each
-// other: a file server decides on them.
+// Space returns the size and what is available to the caller, in bytes; false for sizes that contradict each other.
 func (f FileFsFullSize) Space() (total, available int64, ok bool) {
 	unit := uint64(f.SectorsPerAllocationUnit) * uint64(f.BytesPerSector)
 	if unit == 0 || f.CallerAvailableAllocationUnits < 0 || f.TotalAllocationUnits < f.CallerAvailableAllocationUnits ||

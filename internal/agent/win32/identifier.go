@@ -113,9 +113,8 @@ func (d StorageDeviceID) Page83() string {
 	return ""
 }
 
-// StorageUniqueID is STORAGE_DEVICE_UNIQUE_IDENTIFIER: in one answer what StorageDeviceIdProperty and
-// StorageDeviceProperty answer each. The class driver of disks puts it together from these two; of the second only if
-// that has a serial number.
+// StorageUniqueID is STORAGE_DEVICE_UNIQUE_IDENTIFIER: the answers to StorageDeviceIdProperty and StorageDeviceProperty
+// in one. The class driver of disks puts it together; of the second only if that has a serial number.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/storduid/ns-storduid-_storage_device_unique_identifier
 // https://github.com/microsoft/Windows-driver-samples, storage/class/classpnp/src/utils.c, ClasspDuidQueryProperty
 type StorageUniqueID struct {

@@ -31,8 +31,7 @@ const ISCSI_ANY_INITIATOR_PORT = 0xFFFFFFFF
 const DiscoveryMechanisms = 2
 
 // ParseSendTargets parses the discovery mechanism of a target that a portal named. Microsoft's pages tell no more than
-// its first word. NetApp's cmdlet Get-NaHostIscsiTarget prints "SendTargets:*10.61.169.28 0003260
-// Root\ISCSIPRT\0000_0".
+// its first word; NetApp's Get-NaHostIscsiTarget prints "SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0".
 func ParseSendTargets(text string) (info ISCSITargetPortalInfo, ok bool) {
 	rest, ok := strings.CutPrefix(text, "SendTargets:")
 	fields := strings.Fields(strings.TrimPrefix(rest, "*"))
@@ -152,8 +151,7 @@ func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
 	})
 }
 
-// PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without its login options: a login that Windows repeats after
-// each start.
+// PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without options: a login that Windows repeats after each start.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-persistent_iscsi_login_infow
 type PersistentISCSILogin struct {
 	TargetName    string

@@ -33,9 +33,8 @@ const (
 	SizeofISCSIConnection = 40
 )
 
-// ParseISCSISessionList decodes count sessions that GetIScsiSessionListW wrote to a buffer at the address base. The
-// pointers are treated as numbers: one that does not point into the buffer is malformed, and nothing outside the buffer
-// is read.
+// ParseISCSISessionList decodes count sessions that GetIScsiSessionListW wrote to a buffer at the address base.
+// Pointers are numbers: one that does not point into the buffer is malformed, and nothing outside is read.
 func ParseISCSISessionList(in []byte, base uint64, count int) ([]ISCSISession, error) {
 	const structure = "ISCSI_SESSION_INFOW"
 	list := pointed{Buffer: in, base: base}

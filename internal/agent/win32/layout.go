@@ -56,8 +56,7 @@ func (l DriveLayout) Bytes() []byte {
 	return b
 }
 
-// ParseDriveLayout decodes the output of IOCTL_DISK_GET_DRIVE_LAYOUT_EX, or the input of
-// IOCTL_DISK_SET_DRIVE_LAYOUT_EX.
+// ParseDriveLayout decodes the output of IOCTL_DISK_GET_DRIVE_LAYOUT_EX, the input of IOCTL_DISK_SET_DRIVE_LAYOUT_EX.
 func ParseDriveLayout(in []byte) (DriveLayout, error) {
 	const structure = "DRIVE_LAYOUT_INFORMATION_EX"
 	b, err := cstruct.Need(structure, in, offsetPartitionEntry)

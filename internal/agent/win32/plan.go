@@ -15,8 +15,7 @@ import (
 // ErrNoSpace means that there is no room for a partition of at least 1 MiB, or that the table is full.
 var ErrNoSpace = errors.New("no room for a partition of at least 1 MiB")
 
-// alignment is the alignment of both ends of a partition: Windows uses the same, and it is a multiple of every sector
-// size.
+// alignment is that of both ends of a partition, as Windows' own, and a multiple of every sector size.
 const alignment = 1 << 20
 
 // HasDataPartition reports whether the disk is partitioned in the sense of drivers: a GPT with any partition other than
@@ -82,9 +81,8 @@ func PlanDataPartition(l DriveLayout, msrLength int64,
 }
 
 // MaxLength returns the length in bytes to which the partition could grow without moving anything: up to the next
-// partition or the end of the usable area, with its end aligned down to 1 MiB. It is never less than the partition's
-// own length. An MBR layout does not hold the end of the disk: set UsableLength to the disk's size first, or there is
-// no room to grow.
+// partition or the end of the usable area, aligned down to 1 MiB, but never less than its own length. An MBR layout
+// does not hold the end of the disk: set UsableLength to the disk's size first.
 func MaxLength(l DriveLayout, p Partition) int64 {
 	end := add(l.StartingUsableOffset, l.UsableLength)
 	for _, q := range l.Partitions {
@@ -105,8 +103,7 @@ type extent struct{ start, end int64 }
 
 func (e extent) length() int64 { return e.end - e.start }
 
-// freeExtents returns the parts of the usable area that no partition uses, in order and aligned inwards to 1 MiB. None
-// is empty.
+// freeExtents returns the unused parts of the usable area, in order and aligned inwards to 1 MiB. None is empty.
 func (l DriveLayout) freeExtents() ([]extent, error) {
 	if l.StartingUsableOffset < 0 || l.UsableLength < 0 ||
 		l.StartingUsableOffset > math.MaxInt64-alignment-l.UsableLength {

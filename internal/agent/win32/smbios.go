@@ -9,8 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// SMBIOS is RawSMBIOSData: the tables in which the firmware describes the machine, as GetSystemFirmwareTable returns
-// them for the provider RSMB.
+// SMBIOS is RawSMBIOSData: the firmware's tables about the machine, GetSystemFirmwareTable's for the provider RSMB.
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
 // https://www.dmtf.org/standards/smbios (DSP0134)
 type SMBIOS struct {
@@ -36,8 +35,7 @@ const (
 	smbiosSystemSerial  = 7 // offset of Serial Number in the structure, header included
 )
 
-// SystemSerialNumber returns the serial number of the system information (type 1), without trailing blanks, or "" if
-// the firmware reports none.
+// SystemSerialNumber returns the serial number of the system (type 1), without trailing blanks; "": there is none.
 func (s SMBIOS) SystemSerialNumber() string {
 	for _, structure := range s.Structures {
 		if structure.Type == smbiosSystem {
@@ -61,9 +59,8 @@ func (s SMBIOSStructure) text(offset int) string {
 	return strings.ToValidUTF8(s.Strings[number-1], "\uFFFD")
 }
 
-// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to the end of the bytes. If it finds
-// damage, it returns an error together with the structures before the damage: firmware that is wrong about a fan may
-// still be right about the machine.
+// ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to its end. After damage it returns
+// an error and the structures before: firmware that is wrong about a fan may be right about the machine.
 func ParseSMBIOS(in []byte) (SMBIOS, error) {
 	const name = "RawSMBIOSData"
 	b, err := cstruct.Need(name, in, sizeofRawSMBIOSData)

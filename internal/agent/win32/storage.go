@@ -122,8 +122,7 @@ const (
 	absentString        = 0xFFFFFFFF // 0 means absent, too
 )
 
-// ParseStorageDevice decodes the answer to StorageDeviceProperty. A string that the end of the descriptor cuts off is
-// accepted as it is.
+// ParseStorageDevice decodes the answer to StorageDeviceProperty. A string cut off by the descriptor's end is accepted.
 func ParseStorageDevice(in []byte) (StorageDevice, error) {
 	const structure = "STORAGE_DEVICE_DESCRIPTOR"
 	b, err := descriptor(structure, in, offsetRawProperties)

@@ -27,8 +27,7 @@ const (
 	offsetExtents    = 8 // Extents
 )
 
-// VolumeDiskExtentsCount returns the number of extents from the partial answer that came with ERROR_MORE_DATA, at least
-// 4 bytes.
+// VolumeDiskExtentsCount returns the number of extents from the first 4 bytes that came with ERROR_MORE_DATA.
 func VolumeDiskExtentsCount(in []byte) (uint32, error) {
 	return cstruct.Parse[uint32]("VOLUME_DISK_EXTENTS", in, 4)
 }
@@ -68,8 +67,7 @@ type NTFSVolumeData struct {
 	MftZoneEnd                   int64
 }
 
-// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA. It ignores an NTFS_EXTENDED_VOLUME_DATA after
-// it.
+// ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA, without an NTFS_EXTENDED_VOLUME_DATA after it.
 func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 	return cstruct.Parse[NTFSVolumeData]("NTFS_VOLUME_DATA_BUFFER", in, 96)
 }
@@ -78,8 +76,7 @@ func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_extend_volume
 func ExtendVolume(sectors int64) []byte { return cstruct.Encode(sectors) }
 
-// VolumeMountPoint is MOUNTMGR_VOLUME_MOUNT_POINT. The names are those of the object manager, without a separator at
-// the end.
+// VolumeMountPoint is MOUNTMGR_VOLUME_MOUNT_POINT. Its names are the object manager's, without a separator at the end.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ns-mountmgr-_mountmgr_volume_mount_point
 type VolumeMountPoint struct {
 	Path   string // of the mount point: \DosDevices\C:\dir

@@ -8,15 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Fold maps a name to lower case such that names that fold to the same text are the same name on NTFS. NTFS compares
-// names one 16-bit unit at a time by a table of its own, $UpCase, which was written when the volume was formatted and
-// has fewer pairs of letters than Unicode has today. So Fold maps only letters of scripts in which every such table,
-// since Windows Vista, agrees with Unicode, and of these only pairs that map to each other: the Kelvin sign is not k, ſ
-// and ı are not S and I, µ is not Μ. If NTFS folds a rare letter and Fold does not, two spellings of one name differ: a
-// path is refused then, never let through.
+// Fold maps a name to lower case: names that fold to the same text are the same name on NTFS. NTFS compares 16-bit
+// units by a table of its own, $UpCase, which was written when the volume was formatted and has fewer pairs of letters
+// than Unicode has today. So Fold maps only letters of scripts in which every such table, since Windows Vista, agrees
+// with Unicode, and only pairs that map to each other: the Kelvin sign is not k, ſ and ı are not S and I, µ is not Μ.
+// If NTFS folds a rare letter and Fold does not, a path is refused, never let through.
 //
-// A directory can be case-sensitive (fsutil file setCaseSensitiveInfo). In such a directory, names that fold to the
-// same text can be different files.
+// In a case-sensitive directory (fsutil file setCaseSensitiveInfo), names that fold to one text can be two files.
 func Fold(name string) string { return strings.Map(lower, name) }
 
 // folded holds the lower-case letters of the pairs that Fold maps, other than those of ASCII.
@@ -45,8 +43,7 @@ func lower(r rune) rune {
 	return pair
 }
 
-// LowerASCII maps ASCII letters only, in names of servers and iSCSI targets: the lower case of some other letters is an
-// ASCII letter, and another name.
+// LowerASCII maps ASCII letters only, in names of servers and iSCSI targets: others may become ASCII, and another name.
 func LowerASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

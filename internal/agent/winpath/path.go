@@ -4,9 +4,8 @@
 // where a caller may work. It looks at text only, does no I/O and builds on every operating system. Other packages find
 // out where a path leads, handle by handle, starting at the working directory that Find returns.
 //
-// The grammar is narrower than Windows' own on purpose. It refuses everything that Windows would quietly turn into
-// another name, such as a trailing dot, a short name or a device name, so that two texts that this package considers
-// different never mean the same file.
+// The grammar is narrower than Windows' on purpose. It refuses what Windows would quietly turn into another name, such
+// as a trailing dot, a short name or a device name: two texts that differ here never mean the same file.
 package winpath
 
 import (
@@ -18,8 +17,7 @@ import (
 // maxPath is the length in UTF-16 units, including the drive, of the longest path that callers may name.
 const maxPath = 260
 
-// defaultDrive is the drive of a path without one, \dir: drivers mean this drive, whatever the agent's current drive
-// is.
+// defaultDrive is the drive of a path without one, \dir, as drivers mean it, whatever the agent's current drive is.
 const defaultDrive = 'C'
 
 // notAbsolute is the text that operators of drivers know for a path that does not begin at a drive.
@@ -37,11 +35,10 @@ type Options struct {
 	ForwardSlash bool
 }
 
-// Parse parses a caller's path: X:\..., or \... which is on drive C. The drive letter becomes upper case; repeated and
-// trailing separators are dropped. Parse refuses a path that is relative, on the network or in the device namespace,
-// the components . and .., names that Windows reserves for devices or could have generated as short names, reserved and
-// control characters, a dot or blank at the end of a name, names of more than 255 and paths of more than 260 UTF-16
-// units. Errors are *Error.
+// Parse parses a caller's path: X:\..., or \... on drive C. The drive letter becomes upper case; repeated and trailing
+// separators are dropped. It refuses a relative path, one on the network or in the device namespace, . and .., names
+// that are devices' or may be generated short names, reserved and control characters, a dot or blank at a name's end,
+// names of more than 255 and paths of more than 260 UTF-16 units. Errors are *Error.
 func Parse(text string, o Options) (Path, error) {
 	original := text
 	if !utf8.ValidString(text) {
@@ -157,8 +154,7 @@ func (p Path) Equal(q Path) bool { return p.Key() == q.Key() }
 // Key returns the same text for all spellings of a path that are Equal; it is meant for maps and locks.
 func (p Path) Key() string { return Fold(p.text) }
 
-// below returns the components of p below the directory, none if p is the directory itself. Ok is false if p is
-// elsewhere.
+// below returns the components of p below the directory, none for itself. Ok is false if p is elsewhere.
 func (p Path) below(directory Path) (rest []string, ok bool) {
 	all, upper := p.Components(), directory.Components()
 	if p.Drive() != directory.Drive() || len(all) < len(upper) {

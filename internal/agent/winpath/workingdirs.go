@@ -30,9 +30,8 @@ func NewWorkingDirs(texts []string) (WorkingDirs, error) {
 }
 
 // Find returns the innermost working directory that the path is in, in the operator's spelling, and the components
-// below it; rest is empty for the working directory itself. Names are compared whole and without regard to case.
-// To open the path, open root and walk rest from there, so that the operator's spelling, never the caller's, decides
-// where the walk begins.
+// below it, none for the directory itself. Names are compared whole and without regard to case. To open the path, walk
+// rest from root: the operator's spelling, never the caller's, decides where the walk begins.
 func (w WorkingDirs) Find(p Path) (root Path, rest []string, ok bool) {
 	if p.IsZero() {
 		return Path{}, nil, false

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// Agents returns the services that run a CSI Proxy: by their configuration, or because csi-proxy.exe is the service's
-// process or a child of it.
+// Agents returns the services that run a CSI Proxy: by their configuration, or as their process or a child of it.
 func (m scm) Agents() (agents []Agent, err error) {
 	processes, err := agentProcesses()
 	if err != nil {
@@ -92,8 +91,7 @@ func agentProcesses() (map[uint32]string, error) {
 	return programs, nil
 }
 
-// olderThan reports whether a process began before another one: the id of a parent that has ended may be another
-// process's since.
+// olderThan reports whether a process began before another: an ended parent's id may be another process's since.
 // https://learn.microsoft.com/windows/win32/api/processthreadsapi/nf-processthreadsapi-getprocesstimes
 func olderThan(parent, child uint32) bool {
 	began := func(pid uint32) (int64, error) {

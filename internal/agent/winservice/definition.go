@@ -45,8 +45,7 @@ type Definition struct {
 
 // Recovery is what Windows does when a service fails.
 type Recovery struct {
-	// Restart is the delays after which the service is started again: after its first failure, its second and so on, the
-	// last for all further ones.
+	// Restart is how long Windows waits before it starts the service again, for each failure in turn, then the last.
 	Restart []time.Duration
 	// Reset is how long the service must run without failure for the next failure to count as the first.
 	Reset time.Duration

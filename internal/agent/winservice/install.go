@@ -28,8 +28,7 @@ type Installed struct {
 	ExitCode, SpecificExitCode uint32
 }
 
-// A Manager is the Service Control Manager. Each method acts on one service of the node and names it in its errors;
-// none of them waits.
+// A Manager is the Service Control Manager. Its methods name the service in their errors, and do not wait.
 type Manager interface {
 	Query(name string) (Installed, error) // or ErrNotInstalled; without the description and PreShutdown
 	Agents() ([]Agent, error)             // the services that run a CSI Proxy, whatever their names
@@ -49,8 +48,7 @@ type Changes struct {
 	Updated []string // the settings that differed, in words
 }
 
-// Install creates the service as defined, or sets all settings of an existing one. A running service goes on unchanged
-// until it is restarted.
+// Install creates the service as defined, or sets all settings of an existing one, which take effect at its next start.
 func Install(m Manager, d Definition) (changes Changes, err error) {
 	installed, err := m.Query(d.Name)
 	switch {
@@ -105,8 +103,7 @@ func Stop(ctx context.Context, m Manager, name string) error {
 	return err
 }
 
-// Uninstall stops a service, waits until it has stopped, and removes it and its event source. It reports whether there
-// was such a service; none is success.
+// Uninstall stops a service, waits, and removes it and its event source. It reports whether there was one.
 func Uninstall(ctx context.Context, m Manager, name string) (found bool, err error) {
 	err = Stop(ctx, m, name)
 	if errors.Is(err, ErrNotInstalled) {
@@ -125,8 +122,8 @@ func Uninstall(ctx context.Context, m Manager, name string) (found bool, err err
 	if _, err = await(limited, m, name, func(State) bool { return false }); errors.Is(err, ErrNotInstalled) {
 		return true, m.RemoveEvents(name)
 	}
-	return true, errors.Join(fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, Task "+
-		"Manager and monitoring agents, or restart Windows: %w", name, err), m.RemoveEvents(name))
+	return true, errors.Join(fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, "+
+		"Task Manager and monitoring agents, or restart Windows: %w", name, err), m.RemoveEvents(name))
 }
 
 // await waits until a service is in a state.

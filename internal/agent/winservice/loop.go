@@ -139,8 +139,7 @@ type Events interface {
 	Error(id uint32, text string) error
 }
 
-// eventText returns a text fit for a record: without NULs, which would end it, and below Windows' limit of 31,839
-// characters.
+// eventText returns a text fit for a record: without NULs, which would end it, and below Windows' 31,839 characters.
 func eventText(text string) string {
 	const longestEvent = 30000 // bytes
 	text = strings.ReplaceAll(text, "\x00", "")

@@ -17,12 +17,11 @@ const (
 	maxGrown = 16 << 20 // bytes
 )
 
-// grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the number of units that
-// it filled or needs. There is always a buffer, because the pages of these calls do not call it optional; it begins
-// small, because the list of sessions has been seen to fail with a large one. A call that finds it too small and needs
-// no more has been seen to count too little or not to count, and gets twice as much. One that finds it too small and
-// needs none does not know yet, and fails with ERROR_INSUFFICIENT_BUFFER. With a warning, grown also returns what the
-// call has filled.
+// grown makes a call that fills a buffer of n units of the given size in bytes, and sets n to the units that it filled
+// or needs. The buffer begins small, because the list of sessions has been seen to fail with a large one, but never
+// empty: its pages do not call it optional. A call that finds it too small and needs no more has been seen to count
+// wrongly, and gets twice as much. One that needs none does not know yet, and fails with ERROR_INSUFFICIENT_BUFFER.
+// With a warning, grown also returns what the call has filled.
 func grown(unit int, call func(n *uint32, buffer []byte) error) ([]byte, error) {
 	for room := max(firstUnits, firstBytes/unit); room <= maxGrown/unit; {
 		buffer := make([]byte, room*unit)

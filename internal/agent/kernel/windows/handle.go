@@ -65,8 +65,7 @@ func (h *handle) Flush() error {
 	return failure("FlushFileBuffers", h.object, windows.FlushFileBuffers(h.windows()))
 }
 
-// FinalPath calls GetFinalPathNameByHandleW. With a buffer that is too small, this returns the needed length, NUL
-// included.
+// FinalPath calls GetFinalPathNameByHandleW, which returns the needed length, with its NUL, if the buffer is too small.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
 func (h *handle) FinalPath(volumeName uint32) (string, error) {
 	const function = "GetFinalPathNameByHandleW"
@@ -154,9 +153,8 @@ const (
 	nativePrefix = `\??\`
 )
 
-// OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle. Without
-// FILE_DIRECTORY_FILE and FILE_NON_DIRECTORY_FILE it opens either. An NTSTATUS is translated by
-// RtlNtStatusToDosErrorNoTeb.
+// OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle: a file or a directory,
+// unless the options name one. RtlNtStatusToDosErrorNoTeb translates its NTSTATUS.
 // https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
 func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	const function = "NtCreateFile"

@@ -22,8 +22,7 @@ type Kernel struct {
 	storage  *wmi.Client // everything else of storage
 }
 
-// New returns the kernel of this machine. One is enough for a process: it keeps the threads on which it calls WMI. The
-// calls that need them start them.
+// New returns the kernel of this machine. One is enough for a process: it keeps the threads on which it calls WMI.
 func New() Kernel {
 	const short = 30 * time.Second // for calls that stay on this machine
 	const keep = 30 * time.Second  // the threads of a burst, such as the pods of a node that starts

@@ -9,10 +9,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// storageResult returns the error of a method of the storage management API, nil for 0, or that of calling it. The
-// return values are numbers of that API; small ones are those of CIM. Each that formatting may return is translated to
-// the Win32 code of the same meaning. Any other keeps its number, unless that is small and would read as another Win32
-// code.
+// storageResult returns the error of a method of the storage management API, nil for 0, or that of calling it. What
+// formatting may return becomes the Win32 code of the same meaning. Any other value keeps its number, unless that is
+// small, one of CIM's, and would read as another Win32 code.
 // https://learn.microsoft.com/windows-hardware/drivers/storage/storage-management-api-common-return-codes
 func storageResult(returned uint32, err error) error {
 	if err != nil {
@@ -52,8 +51,7 @@ func storageResult(returned uint32, err error) error {
 	return win32.Errno(returned)
 }
 
-// sameVolume reports whether two volume names mean one volume, which may have several: they are equal but for case, or
-// of one device.
+// sameVolume reports whether two names, of which a volume may have several, are equal but for case, or of one device.
 // https://learn.microsoft.com/windows/win32/fileio/naming-a-volume
 func sameVolume(a, b string, deviceOf func(volumeName string) string) bool {
 	if strings.EqualFold(a, b) {

@@ -126,8 +126,7 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	return mappings, failure(smbClass, "", err)
 }
 
-// CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. WMI takes the credential as a string; copies of it stay in
-// memory until that memory is reused.
+// CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. The credential is a string there, which stays in memory.
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/create-msft-smbglobalmapping
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
 	credential := kernel.Secret(win32.SMBCredential(userName, password))

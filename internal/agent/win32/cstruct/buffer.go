@@ -10,8 +10,7 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
-// LayoutError reports bytes that contradict the structure's documentation: too short, or with a count or offset that
-// points outside.
+// LayoutError reports bytes that contradict the structure's documentation: too short, or pointing outside.
 type LayoutError struct {
 	Structure string // the C name: "DRIVE_LAYOUT_INFORMATION_EX"
 	Problem   string
@@ -24,8 +23,7 @@ func Malformed(structure, format string, args ...any) error {
 	return &LayoutError{Structure: structure, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Buffer is a C structure in memory. The accessors take the field's byte offset; parsers first check the length with
-// Need.
+// Buffer is a C structure in memory. Accessors take a field's byte offset; parsers check the length with Need first.
 type Buffer []byte
 
 // Need returns b as a Buffer if it holds at least size bytes.

@@ -24,8 +24,7 @@ func Parse[T any](structure string, in []byte, least int) (v T, err error) {
 	return v, err
 }
 
-// Text reads a field of the given number of UTF-16 units, up to its first NUL. The last unit counts as NUL, whatever it
-// holds.
+// Text reads a field of the given number of UTF-16 units, up to its first NUL. The last unit counts as NUL.
 func (b Buffer) Text(at, units int) string { return DecodeUTF16(UntilNUL(b[at : at+2*(units-1)])) }
 
 // PutText writes a field of the given number of UTF-16 units. Text that does not fit together with a NUL is cut off.

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Windows names are sequences of 16-bit units that Need not be valid UTF-16. In Go strings they are WTF-8: UTF-8 in
-// which an unpaired surrogate is encoded as three bytes of its own, so that every name survives the round trip
-// (https://simonsapin.github.io/wtf-8/).
+// Windows names are sequences of 16-bit units that need not be valid UTF-16. In Go they are WTF-8, where an unpaired
+// surrogate has three bytes, so that every name survives the round trip (https://simonsapin.github.io/wtf-8/).
 
 const (
 	surrogateMin = 0xD800

@@ -12,8 +12,7 @@ const CM_REENUMERATE_SYNCHRONOUS = 0x00000001
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_waitnopendinginstallevents
 //sys	CMPWaitNoPendingInstallEvents(timeout uint32) (ret uint32, err error) [failretval==windows.WAIT_FAILED] = cfgmgr32.CMP_WaitNoPendingInstallEvents
 
-// CMLocateDevNode finds the device node of a device instance id; with a nil id, the root of the device tree.
-// It returns the status itself, a CONFIGRET.
+// CMLocateDevNode finds the node of a device instance id, nil for the root, and returns the status, a CONFIGRET.
 // https://learn.microsoft.com/windows/win32/api/cfgmgr32/nf-cfgmgr32-cm_locate_devnodew
 //sys	CMLocateDevNode(devInst *windows.DEVINST, deviceID *uint16, flags uint32) (ret windows.CONFIGRET) = cfgmgr32.CM_Locate_DevNodeW
 

@@ -4,8 +4,7 @@
 
 package winapi
 
-// NtQueryVolumeInformationFile asks the file system on which an open file is. The handle needs no access right for the
-// sizes.
+// NtQueryVolumeInformationFile asks the file system of an open file. The handle needs no access right for the sizes.
 //
 //	NTSTATUS NtQueryVolumeInformationFile(
 //	  [in]  HANDLE               FileHandle,

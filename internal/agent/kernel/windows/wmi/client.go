@@ -22,9 +22,8 @@ const (
 	rpcImpersonate           = 3 // RPC_C_IMP_LEVEL_IMPERSONATE
 )
 
-// Client calls WMI on this machine. It makes its calls on threads that start when needed: COM is set up per thread, and
-// doing so for every call is slow. A call that hangs keeps one of them. Calls that may hang and calls that never should
-// have clients of their own.
+// Client calls WMI on this machine, on threads that start when needed: setting up COM for every call is slow. A call
+// that hangs keeps its thread. Calls that may hang and calls that never should have clients of their own.
 type Client struct {
 	// Threads is how many calls run at the same time; zero: one.
 	Threads int
@@ -166,8 +165,7 @@ func (s *session) close() {
 	}
 }
 
-// inNamespace runs f with a connection to a namespace. A cached connection that has died is replaced; f is repeated
-// only if repeatable allows it.
+// inNamespace runs f with a connection to a namespace. A dead one is replaced, and f repeated if repeatable allows it.
 func (s *session) inNamespace(namespace string, repeatable func() bool, f func(services *ole.IDispatch) error) error {
 	services, isNew, err := s.connect(namespace)
 	if err != nil {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package wmi calls Windows Management Instrumentation: it reads the instances of a class, and invokes methods of
-// classes and instances. It serves functions that have no other documented interface. Off Windows it has only error
-// codes.
+// classes and instances, where no other interface is documented. Off Windows it has only error codes.
 package wmi

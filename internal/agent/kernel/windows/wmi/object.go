@@ -10,16 +10,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// Parameters are the in parameters of a method by name; a value is a string, a bool or an int32. Missing parameters
-// have their defaults.
+// Parameters are the in parameters of a method by name: string, bool or int32. Missing ones have their defaults.
 type Parameters map[string]any
 
 // Instance is one instance of a class while Each visits it.
 type Instance struct{ object *ole.IDispatch }
 
-// Each visits every instance that a query finds in a namespace, once, until visit reports that it is done or fails. The
-// query is a constant in WQL. If the connection dies before the first visit, the query is repeated on a new one; after
-// the first visit, never.
+// Each visits every instance that a query, constant WQL, finds in a namespace, once, until visit is done or fails. It
+// is repeated on a new connection if the old one dies before the first visit, and never later.
 func (c *Client) Each(namespace, wql string, visit func(Instance) (done bool, err error)) error {
 	return c.do(func(s *session) error {
 		visited := false
@@ -41,8 +39,7 @@ func (c *Client) Each(namespace, wql string, visit func(Instance) (done bool, er
 	})
 }
 
-// each iterates over an SWbemObjectSet. Most errors of a query appear here, because WMI answers ExecQuery before it has
-// looked: a missing class, a missing right.
+// each iterates over an SWbemObjectSet. Most errors of a query appear only here: a missing class, a missing right.
 // https://learn.microsoft.com/windows/win32/api/oaidl/nf-oaidl-ienumvariant-next
 func each(set *ole.IDispatch, visit func(*ole.VARIANT) (bool, error)) error {
 	const end = 0x00000001 // S_FALSE
