@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiversion parses and orders the version names of API groups, such
-// as v1, v1beta3 and v2alpha1.
+// Package apiversion parses and orders the version names of API groups, such as v1, v1beta3 and v2alpha1.
 package apiversion
 
 import (
@@ -12,9 +11,8 @@ import (
 	"sync"
 )
 
-// A Version is one parsed version name. Versions are comparable with ==, which
-// agrees with Compare for versions made by NewVersion. The zero Version is no
-// version: it prints as the empty string and orders before all others.
+// A Version is one parsed version name. Versions are comparable with ==, which agrees with Compare for versions made by
+// NewVersion. The zero Version is no version: it prints as the empty string and orders before all others.
 type Version struct {
 	major     uint64
 	stability stability
@@ -30,15 +28,13 @@ const (
 	stable
 )
 
-// namePattern is the grammar of Kubernetes API versions; numbers start at 1 and
-// have no leading zeros, so that every version has one spelling.
+// namePattern is the grammar of Kubernetes API versions; numbers have no leading zeros: each version has one spelling.
 // https://kubernetes.io/docs/reference/using-api/#api-versioning
 var namePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`)
 })
 
-// NewVersion parses a name such as v1, v1beta2 or v2alpha1. It fails on any
-// other text, and on a number that does not fit in 64 bits.
+// NewVersion parses a name such as v1, v1beta2 or v2alpha1, and fails on any other text and on numbers above 64 bits.
 func NewVersion(name string) (version Version, err error) {
 	parts := namePattern().FindStringSubmatch(name)
 	if parts == nil {
@@ -63,8 +59,7 @@ func NewVersion(name string) (version Version, err error) {
 	return version, nil
 }
 
-// NewVersionOrPanic is NewVersion for names that are constants of a program.
-// It panics where NewVersion fails.
+// NewVersionOrPanic is NewVersion for names that are constants of a program. It panics where NewVersion fails.
 func NewVersionOrPanic(name string) Version {
 	version, err := NewVersion(name)
 	if err != nil {
@@ -102,12 +97,11 @@ const (
 	Greater Comparison = 1
 )
 
-// Compare orders v relative to other by age: first by major number, then alpha
-// before beta before stable, then by the number after alpha or beta. So
-// v1alpha1 < v1beta1 < v1 < v2alpha1.
+// Compare orders v relative to other by age: first by major number, then alpha before beta before stable, then by the
+// number after alpha or beta. So v1alpha1 < v1beta1 < v1 < v2alpha1.
 //
-// This is not the order in which Kubernetes lists versions by preference; there
-// every stable version ranks above every beta, and v1 above v2alpha1.
+// This is not the order in which Kubernetes lists versions by preference; there every stable version ranks above every
+// beta, and v1 above v2alpha1.
 func (v Version) Compare(other Version) Comparison {
 	return Comparison(cmp.Or(
 		cmp.Compare(v.major, other.major),

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// An Error means that no agent could be reached at an endpoint. Unwrap returns the
-// cause, so that errors.Is distinguishes a missing endpoint (fs.ErrNotExist) from
-// one that refuses the caller (fs.ErrPermission).
+// An Error means that no agent could be reached at an endpoint. Unwrap returns the cause, so that errors.Is
+// distinguishes a missing endpoint (fs.ErrNotExist) from one that refuses the caller (fs.ErrPermission).
 type Error struct {
 	// Name is the pipe as Windows names it, or the path that the caller gave.
 	Name string

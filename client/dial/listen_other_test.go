@@ -23,8 +23,8 @@ func listen(t *testing.T, name string) net.Listener {
 	return listener
 }
 
-// useSockets makes a socket directory for the test. Its path is short because
-// the system limits the length of a socket's path, and test names can be long.
+// useSockets makes a socket directory for the test. Its path is short because the system limits the length of a
+// socket's path, and test names can be long.
 func useSockets(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dial") //nolint:usetesting // t.TempDir is named after the test, too long for a socket

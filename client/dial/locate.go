@@ -11,21 +11,18 @@ import (
 	"strings"
 )
 
-// SocketDirVariable names the environment variable that holds the directory of
-// the agent's unix sockets on systems without named pipes.
+// SocketDirVariable names the environment variable of the directory of the agent's unix sockets, off Windows.
 const SocketDirVariable = "CSI_PROXY_SOCKET_DIR"
 
 // An endpoint is a place to dial.
 type endpoint struct {
-	// name is the endpoint's name for people: the pipe's plain Windows name, or
-	// the path of a socket that was given as a path.
+	// name is the endpoint's name for people: the pipe's plain Windows name, or the given path of a socket.
 	name string
 	// address is what the operating system opens.
 	address string
 }
 
-// locatePipe finds the endpoint of target on Windows. Spellings of a local pipe
-// are reduced to the plain one; any other target is left to Windows.
+// locatePipe finds the endpoint of target on Windows: the plain spelling of a local pipe, or target itself.
 func locatePipe(target string) (endpoint, error) {
 	if target == "" {
 		return endpoint{}, errors.New("locate agent: the pipe path is empty")
@@ -37,9 +34,8 @@ func locatePipe(target string) (endpoint, error) {
 	return endpoint{name: plainPipe(name), address: plainPipe(name)}, nil
 }
 
-// locateSocket finds the endpoint of target on systems without named pipes. A
-// pipe stands for a socket in socketDir or, if that is empty, in the directory
-// that SocketDirVariable names; an absolute path stands for itself.
+// locateSocket finds the endpoint of target on systems without named pipes. A pipe stands for a socket in socketDir or,
+// if that is empty, in the directory that SocketDirVariable names; an absolute path stands for itself.
 func locateSocket(target, socketDir string) (endpoint, error) {
 	name, ok := pipeName(target)
 	switch {
@@ -68,10 +64,8 @@ func plainPipe(name string) string {
 	return `\\.\pipe\` + name
 }
 
-// pipeName returns NAME from a spelling of \\.\pipe\NAME. Windows reads slashes
-// as backslashes there, folds repeated ones, and ignores the case of pipe; people
-// and configuration files use all three. It reports false if target is not such
-// a spelling or NAME is empty.
+// pipeName returns NAME from a spelling of \\.\pipe\NAME; false: target is none. Windows reads slashes as backslashes
+// there, folds repeated ones, and ignores the case of pipe; people and configuration files use all three.
 // https://learn.microsoft.com/windows/win32/ipc/pipe-names
 func pipeName(target string) (string, bool) {
 	rest, separators := trimSeparators(target)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dial opens gRPC connections to the endpoints of a CSI Proxy agent:
-// named pipes on Windows, unix sockets elsewhere. It is the one place where the
-// clients of this module meet the operating system.
+// Package dial opens gRPC connections to the endpoints of a CSI Proxy agent: named pipes on Windows, unix sockets
+// elsewhere. It is the one place where the clients of this module meet the operating system.
 package dial
 
 import (
@@ -18,38 +17,32 @@ import (
 )
 
 const (
-	// openTimeout bounds opening an endpoint, for Open and for every later
-	// attempt. Drivers choose their API version by whether it succeeds in time.
+	// openTimeout bounds opening an endpoint, for Open and for every later attempt. Drivers choose their API version by
+	// whether it succeeds in time.
 	openTimeout = 2 * time.Second
 
-	// An agent that restarts is back within seconds and has few clients, so these
-	// may try often.
+	// An agent that restarts is back within seconds and has few clients, so these may try often.
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = time.Second
 
-	// maxMessageBytes is gRPC's own default for replies, applied both ways; the
-	// largest message of the API is far below it.
+	// maxMessageBytes is gRPC's own default for replies, both ways; the largest message of the API is far below it.
 	maxMessageBytes = 4 << 20
 )
 
 // Options adjusts Open. The generated clients use the zero value.
 type Options struct {
-	// SocketDir is the directory of the agent's sockets on systems without
-	// named pipes; empty means the directory that SocketDirVariable names.
+	// SocketDir is the directory of the agent's sockets off Windows; empty: the one in SocketDirVariable.
 	SocketDir string
 	// Dial is appended to the options of the gRPC connection, for interceptors.
 	Dial []grpc.DialOption
 }
 
-// Open connects to the agent that listens at target: a named pipe in any
-// spelling of \\.\pipe\NAME. Off Windows, this stands for the unix socket
-// NAME.sock in the socket directory, and target may also be an absolute path.
+// Open connects to the agent that listens at target: a named pipe in any spelling of \\.\pipe\NAME. Off Windows, this
+// stands for the unix socket NAME.sock in the socket directory, and target may also be an absolute path.
 //
-// It returns once the agent answers. If the endpoint cannot be opened within two
-// seconds, or before ctx ends, it fails with an *Error. An endpoint that opens
-// but answers later than that counts as an agent on a slow node: calls wait for
-// it. Calls use the one connection made here; if the agent goes away, the next
-// call makes it again.
+// It returns once the agent answers. If the endpoint cannot be opened within two seconds, or before ctx ends, it fails
+// with an *Error. An endpoint that opens but answers later than that counts as an agent on a slow node: calls wait for
+// it. Calls use the one connection made here; if the agent goes away, the next call makes it again.
 //
 // The context limits only Open, not the life of the connection.
 func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn, error) {
@@ -58,8 +51,8 @@ func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn
 		return nil, err
 	}
 	opener := &opener{endpoint: where, limit: openTimeout}
-	// The target is a constant because the name of a pipe fits in no URL. The
-	// authority is one that every HTTP/2 server considers valid.
+	// The target is a constant because the name of a pipe fits in no URL. The authority is one that every HTTP/2 server
+	// considers valid.
 	conn, err := grpc.NewClient("passthrough:///csi-proxy", append(dialOptions(opener), options.Dial...)...)
 	if err != nil {
 		return nil, &Error{Name: where.name, Address: where.address, Err: err}
@@ -71,9 +64,8 @@ func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn
 	return conn, nil
 }
 
-// dialOptions returns the options of all connections. There is no keepalive:
-// both ends are on one machine, so a peer that dies breaks the connection, and
-// servers punish pings more frequent than every five minutes.
+// dialOptions returns the options of all connections. There is no keepalive: both ends are on one machine, so a peer
+// that dies breaks the connection, and servers punish pings more frequent than every five minutes.
 func dialOptions(o *opener) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -98,8 +90,7 @@ func dialOptions(o *opener) []grpc.DialOption {
 	}
 }
 
-// An opener opens one endpoint whenever its connection asks for it, and
-// remembers the result of the last attempt, which gRPC does not report.
+// An opener opens an endpoint whenever its connection asks, and remembers the last result, which gRPC does not report.
 type opener struct {
 	endpoint endpoint
 	limit    time.Duration // of one attempt
@@ -109,8 +100,7 @@ type opener struct {
 	err    error
 }
 
-// open is the dialer of a gRPC connection. The address that gRPC passes has no
-// meaning here.
+// open is the dialer of a gRPC connection. The address that gRPC passes has no meaning here.
 func (o *opener) open(ctx context.Context, _ string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()

@@ -75,8 +75,7 @@ func TestClientsMakeOneConnectionAndReleaseIt(t *testing.T) {
 	}
 }
 
-// TestMissingAgent gives the client no reason to wait: it must fail by itself,
-// well before the context of the test would end it.
+// TestMissingAgent gives the client no reason to wait: it must fail by itself, well before the test's context ends.
 func TestMissingAgent(t *testing.T) {
 	useSockets(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
@@ -135,8 +134,7 @@ func TestOpenOfANonAgentReleasesTheConnection(t *testing.T) {
 	}
 }
 
-// TestOpenThatFailsGivesUpItsConnection watches an attempt that only ends with
-// the connection: gRPC itself would let it run for 20 seconds.
+// TestOpenThatFailsGivesUpItsConnection watches an attempt that gRPC itself would let run for 20 seconds.
 func TestOpenThatFailsGivesUpItsConnection(t *testing.T) {
 	useSockets(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,8 +182,7 @@ func TestClientReconnectsAfterAgentRestart(t *testing.T) {
 	call(t, client, grpc.WaitForReady(true))
 }
 
-// TestCallWithoutAgentNamesThePipe reads the text that ends up in the events of
-// a pod: it comes from a call, not from NewClient.
+// TestCallWithoutAgentNamesThePipe reads the text that ends up in a pod's events: a call's, not NewClient's.
 func TestCallWithoutAgentNamesThePipe(t *testing.T) {
 	useSockets(t)
 	agent := startAgent(t, pipe)

@@ -118,8 +118,7 @@ func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	}()
 }
 
-// loadPolicy reads the policy, nil without the flag. An agent that lacks its rules would allow every call: it is an
-// error.
+// loadPolicy reads the policy, nil without the flag. An agent that lacks its rules would allow every call.
 func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 	if o.Policy == "" {
 		return nil, nil //nolint:nilnil // off is not a failure
