@@ -5,7 +5,6 @@
 package server_test
 
 import (
-	"context"
 	"net"
 	"testing"
 
@@ -52,12 +51,9 @@ rules:
 		t.Fatal(err)
 	}
 	endpoints := perUser{openDir(t, t.TempDir())}
-	serveExistsAt(t, endpoints, server.Options{Policy: p},
-		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-			return &api.PathExistsResponse{}, nil
-		})
+	serve(t, endpoints, server.Options{Policy: p}, found)
 	for uid, want := range []codes.Code{codes.OK, codes.PermissionDenied, codes.PermissionDenied} {
-		_, err := dialExists(t, endpoints).PathExists(t.Context(), &api.PathExistsRequest{})
+		_, err := api.NewFilesystemClient(dial(t, endpoints)).PathExists(t.Context(), &api.PathExistsRequest{})
 		if status.Code(err) != want {
 			t.Errorf("user %d: %v, want %v", uid, err, want)
 		}

@@ -246,7 +246,7 @@ func (raw) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil
 func (raw) Name() string                       { return "proto" }
 
 func TestMalformedRequest(t *testing.T) {
-	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+	f := start(t, found)
 	var answer []byte
 	err := f.conn.Invoke(t.Context(), "/v1.Filesystem/PathExists", []byte("\x0a\x02\xff\xfe"), &answer,
 		grpc.ForceCodec(raw{}))
@@ -262,7 +262,7 @@ func TestMalformedRequest(t *testing.T) {
 }
 
 func TestMethodOfAnotherVersion(t *testing.T) {
-	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+	f := start(t, found)
 	err := f.conn.Invoke(t.Context(), "/v2alpha1.Filesystem/PathExists", &api.PathExistsRequest{},
 		&api.PathExistsResponse{})
 	if status.Code(err) != codes.Unimplemented {

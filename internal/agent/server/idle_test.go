@@ -6,7 +6,6 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -16,7 +15,6 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
@@ -24,28 +22,12 @@ import (
 // for reading and the stacks of three goroutines.
 const idleMost = 56 << 10
 
-// startReads starts a server whose one method answers at once, and returns its socket.
-func startReads(t *testing.T) (socket string) {
-	t.Helper()
-	dir := openDir(t, t.TempDir())
-	s, err := server.Start(dir, []server.Endpoint{{Name: endpointName,
-		Services: []server.Service{{Name: "v1.Filesystem", Methods: []server.Method{
-			server.Unary("PathExists", server.LimitRead,
-				func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-					return &api.PathExistsResponse{Exists: true}, nil
-				}),
-		}}}}}, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Stop(context.Background()) })
-	return dir.Path(endpointName)
-}
-
 // TestIdleConnections has drivers that keep a connection open after each call. The memory of a connection does not
 // depend on the machine's speed.
 func TestIdleConnections(t *testing.T) {
-	socket := startReads(t)
+	dir := openDir(t, t.TempDir())
+	serve(t, dir, server.Options{}, found)
+	socket := dir.Path(endpointName)
 	all := 200
 	if os.Getenv("CSI_PROXY_LONG") != "" {
 		all = 1000

@@ -11,8 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -25,31 +23,19 @@ import (
 func TestCallsAreCounted(t *testing.T) {
 	registry, dir := prometheus.NewRegistry(), openDir(t, t.TempDir())
 	arrived, proceed := make(chan struct{}), make(chan struct{})
-	s, err := server.Start(dir, []server.Endpoint{{Name: "fs", Group: "filesystem", Version: "v1",
-		Services: []server.Service{{
-			Name: "v1.Filesystem",
-			Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
-				func(_ context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-					switch r.GetPath() {
-					case "":
-						return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Message: "empty"}
-					case "panic":
-						panic("as asked")
-					case "wait":
-						close(arrived)
-						<-proceed
-					}
-					return &api.PathExistsResponse{}, nil
-				})},
-		}}}}, server.Options{Metrics: server.NewMetrics(registry)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := grpc.NewClient("unix:"+dir.Path("fs"), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	s := serve(t, dir, server.Options{Metrics: server.NewMetrics(registry)}, func(_ context.Context, path string) (bool, error) {
+		switch path {
+		case "":
+			return false, &errdefs.Error{Class: errdefs.InvalidArgument, Message: "empty"}
+		case "panic":
+			panic("as asked")
+		case "wait":
+			close(arrived)
+			<-proceed
+		}
+		return false, nil
+	})
+	conn := dial(t, dir)
 	call := func(path string) {
 		_, _ = api.NewFilesystemClient(conn).PathExists(t.Context(), &api.PathExistsRequest{Path: path})
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -41,39 +40,6 @@ func (e *event) End(response proto.Message, err error) {
 	e.Codes = append(e.Codes, status.Code(err))
 }
 
-// serveExists serves one method with options and a logger that writes only failures.
-func serveExists(t *testing.T, o server.Options,
-	handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) (*server.Server,
-	api.FilesystemClient) {
-	t.Helper()
-	dir := openDir(t, t.TempDir())
-	return serveExistsAt(t, dir, o, handle), dialExists(t, dir)
-}
-
-func serveExistsAt(t *testing.T, at transport.Endpoints, o server.Options,
-	handle func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error)) *server.Server {
-	t.Helper()
-	s, err := server.Start(at, []server.Endpoint{{Name: endpointName, Services: []server.Service{{
-		Name: "v1.Filesystem", Methods: []server.Method{server.Unary("PathExists", server.LimitRead, handle)},
-	}}}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Stop(t.Context()) })
-	return s
-}
-
-// dialExists returns a client with a connection of its own.
-func dialExists(t *testing.T, at transport.Endpoints) api.FilesystemClient {
-	t.Helper()
-	conn, err := grpc.NewClient("unix:"+at.Path(endpointName), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return api.NewFilesystemClient(conn)
-}
-
 // self returns this test as a client, as the system identifies it.
 func self() transport.Peer {
 	if runtime.GOOS != "linux" {
@@ -86,18 +52,20 @@ func self() transport.Peer {
 func TestRecord(t *testing.T) {
 	var events []*event
 	var handled []string
-	s, client := serveExists(t, server.Options{Recorders: []server.Recorder{func(c server.CallInfo) server.Record {
+	dir := openDir(t, t.TempDir())
+	s := serve(t, dir, server.Options{Recorders: []server.Recorder{func(c server.CallInfo) server.Record {
 		e := &event{Call: c}
 		events = append(events, e)
 		return e
-	}}}, func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+	}}}, func(ctx context.Context, path string) (bool, error) {
 		outlives := context.WithoutCancel(ctx)
 		handled = append(handled, server.RequestID(outlives))
-		if r.GetPath() == "panic" {
+		if path == "panic" {
 			panic("hush")
 		}
-		return &api.PathExistsResponse{Exists: true}, nil
+		return true, nil
 	})
+	client := api.NewFilesystemClient(dial(t, dir))
 	var headers [][]string
 	for _, path := range []string{"a", "panic"} {
 		var header metadata.MD
@@ -128,13 +96,10 @@ func TestRecord(t *testing.T) {
 }
 
 func TestNotRecorded(t *testing.T) {
-	_, client := serveExists(t, server.Options{Recorders: []server.Recorder{func(
-		server.CallInfo) server.Record {
-		return nil
-	}}},
-		func(context.Context, *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-			return &api.PathExistsResponse{Exists: true}, nil
-		})
+	dir := openDir(t, t.TempDir())
+	none := func(server.CallInfo) server.Record { return nil }
+	serve(t, dir, server.Options{Recorders: []server.Recorder{none}}, found)
+	client := api.NewFilesystemClient(dial(t, dir))
 	if r, err := client.PathExists(t.Context(), &api.PathExistsRequest{}); err != nil || !r.GetExists() {
 		t.Errorf("got %v, %v", r, err)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
@@ -30,9 +29,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
-
-// exists is the handler of PathExists in a test.
-type exists func(ctx context.Context, path string) (bool, error)
 
 // safeBuffer is a log that calls write to while the test reads it.
 type safeBuffer struct {
@@ -62,40 +58,20 @@ type fixture struct {
 	failed chan error
 }
 
-const endpointName = "csi-proxy-filesystem-v1"
-
 func start(t *testing.T, do exists, more ...server.Endpoint) *fixture {
 	t.Helper()
 	f := &fixture{dir: openDir(t, t.TempDir()), log: &safeBuffer{}, failed: make(chan error, 1)}
-	endpoint := server.Endpoint{Name: endpointName, Group: "filesystem", Version: "v1", Services: []server.Service{{
-		Name: "v1.Filesystem",
-		Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
-			func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
-				found, err := do(ctx, r.GetPath())
-				return &api.PathExistsResponse{Exists: found}, err
-			})},
-	}}}
-	var err error
-	f.server, err = server.Start(f.dir, append([]server.Endpoint{endpoint}, more...), server.Options{
+	f.server = serve(t, f.dir, server.Options{
 		Failed: func(err error) { f.failed <- err },
 		Logger: textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(f.log), textlogger.Verbosity(2))),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.server.Stop(t.Context()) })
-	f.conn, err = grpc.NewClient("unix:"+f.dir.Path(endpointName),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.conn.Close() })
+	}, do, more...)
+	f.conn = dial(t, f.dir)
 	f.client = api.NewFilesystemClient(f.conn)
 	return f
 }
 
 func TestHealth(t *testing.T) {
-	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+	f := start(t, found)
 	client := healthpb.NewHealthClient(f.conn)
 	for _, service := range []string{"", "v1.Filesystem"} {
 		r, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{Service: service})
@@ -127,7 +103,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestReflection(t *testing.T) {
-	f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+	f := start(t, found)
 	stream, err := reflectionpb.NewServerReflectionClient(f.conn).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 
 func TestStoppingWithoutClientsIsNoFailure(t *testing.T) {
 	for range 20 { // sometimes before, sometimes after the endpoint accepts
-		f := start(t, func(context.Context, string) (bool, error) { return true, nil })
+		f := start(t, found)
 		if err := f.server.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
