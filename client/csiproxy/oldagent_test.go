@@ -31,8 +31,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// serve makes a gRPC server listen on the sockets of the given endpoints, and returns a client of them.
-func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Client {
+// socketDir returns a directory for the sockets of fake agents.
+func socketDir(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the fake agents of this test listen on unix sockets")
@@ -42,6 +42,13 @@ func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Clie
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// serve makes a gRPC server listen on the sockets of the given endpoints, and returns a client of them.
+func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Client {
+	t.Helper()
+	dir := socketDir(t)
 	for name, register := range endpoints {
 		l, err := net.Listen("unix", filepath.Join(dir, name))
 		if err != nil {
@@ -62,14 +69,7 @@ func serve(t *testing.T, endpoints map[string]func(*grpc.Server)) *csiproxy.Clie
 // TestStartingAgent: a call that meets the endpoint of an old version, because an agent that starts has not opened the
 // others yet, uses the newer one that comes a moment later.
 func TestStartingAgent(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the fake agent of this test listens on unix sockets")
-	}
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := socketDir(t)
 	s := grpc.NewServer()
 	t.Cleanup(s.Stop)
 	diskv1.RegisterDiskServer(s, newDisks{})
@@ -237,10 +237,7 @@ func (b *breakable) Accept() (net.Conn, error) {
 // startDying starts an agent that breaks the connection of so many calls.
 func startDying(t *testing.T, deaths int32) (*dyingAgent, *csiproxy.Client) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the fake agents of this test listen on unix sockets")
-	}
-	socket := filepath.Join(t.TempDir(), "s")
+	socket := filepath.Join(socketDir(t), "s")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)

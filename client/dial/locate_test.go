@@ -85,14 +85,8 @@ func TestLocateSocket(t *testing.T) {
 			name: "option without environment", target: `\\.\pipe\x`, socketDir: "/option", unset: true,
 			want: endpoint{`\\.\pipe\x`, filepath.FromSlash("/option/x.sock")},
 		},
-		{
-			name: "path", target: "/run/agent.sock", unset: true,
-			want: endpoint{"/run/agent.sock", "/run/agent.sock"},
-		},
-		{
-			name: "no directory", target: `\\.\\pipe\\x`, unset: true,
-			wantError: []string{SocketDirVariable, `\\.\pipe\x`},
-		},
+		{name: "path", target: "/run/agent.sock", unset: true, want: endpoint{"/run/agent.sock", "/run/agent.sock"}},
+		{name: "no directory", target: `\\.\\pipe\\x`, unset: true, wantError: []string{SocketDirVariable, `\\.\pipe\x`}},
 		{name: "name that leaves the directory", target: `\\.\pipe\..\x`, wantError: []string{"separators"}},
 		{name: "name with a slash", target: `\\.\pipe\../x`, wantError: []string{"separators"}},
 		{name: "name with a zero byte", target: "\\\\.\\pipe\\x\x00", wantError: []string{"separators"}},

@@ -41,17 +41,6 @@ func TestOpenReachesTheAgentInEverySpelling(t *testing.T) {
 	}
 }
 
-func TestNewClientUsesThePipeOfItsVersion(t *testing.T) {
-	useSockets(t)
-	startAgent(t, pipe)
-	client, err := disk.NewClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeClient(t, client)
-	call(t, client)
-}
-
 func TestClientsMakeOneConnectionAndReleaseIt(t *testing.T) {
 	useSockets(t)
 	agent := startAgent(t, pipe)
@@ -165,15 +154,11 @@ func TestOpenThatFailsGivesUpItsConnection(t *testing.T) {
 func TestClientReconnectsAfterAgentRestart(t *testing.T) {
 	useSockets(t)
 	first := startAgent(t, pipe)
-	client, err := disk.NewClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeClient(t, client)
+	client := newClient(t)
 	call(t, client)
 
 	first.stop()
-	_, err = client.GetDiskStats(t.Context(), &diskapi.GetDiskStatsRequest{})
+	_, err := client.GetDiskStats(t.Context(), &diskapi.GetDiskStatsRequest{})
 	if got := status.Code(err); got != codes.Unavailable {
 		t.Errorf("call without an agent = %v, want %v", err, codes.Unavailable)
 	}
@@ -186,15 +171,11 @@ func TestClientReconnectsAfterAgentRestart(t *testing.T) {
 func TestCallWithoutAgentNamesThePipe(t *testing.T) {
 	useSockets(t)
 	agent := startAgent(t, pipe)
-	client, err := disk.NewClient()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeClient(t, client)
+	client := newClient(t)
 	agent.stop()
 	agent.awaitClosed(t, 1)
-	// The first call may still run into the broken connection itself.
-	for range 2 {
+	var err error
+	for range 2 { // the first call may still run into the broken connection itself
 		_, err = client.GetDiskStats(t.Context(), &diskapi.GetDiskStatsRequest{})
 	}
 	if err == nil || !strings.Contains(err.Error(), pipe) {
@@ -236,6 +217,17 @@ func call(t *testing.T, client diskapi.DiskClient, opts ...grpc.CallOption) {
 	if got, want := reply.GetTotalBytes(), int64(7); got != want {
 		t.Errorf("GetDiskStats = %d bytes, want %d", got, want)
 	}
+}
+
+// newClient connects to the agent, at the pipe of the client's version.
+func newClient(t *testing.T) *disk.Client {
+	t.Helper()
+	client, err := disk.NewClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeClient(t, client) })
+	return client
 }
 
 func closeClient(t *testing.T, client *disk.Client) {

@@ -21,7 +21,12 @@ import (
 // open opens a log in a new directory.
 func open(t *testing.T, options Options) *File {
 	t.Helper()
-	f, err := Open(filepath.Join(t.TempDir(), "agent.log"), options)
+	return openAt(t, filepath.Join(t.TempDir(), "agent.log"), options)
+}
+
+func openAt(t *testing.T, path string, options Options) *File {
+	t.Helper()
+	f, err := Open(path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,32 +60,40 @@ func contents(t *testing.T, f *File) (files []string) {
 	return files
 }
 
+func wantContents(t *testing.T, f *File, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, contents(t, f)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// wantLost checks that a log begins with what was before, and ends with a count of lost lines and the last line.
+func wantLost(t *testing.T, f *File, before string, lost int, last string) {
+	t.Helper()
+	content := strings.Join(contents(t, f), "")
+	if !strings.HasPrefix(content, fmt.Sprintf("%slog file: %d lines before this one are lost: ", before, lost)) ||
+		!strings.HasSuffix(content, "\n"+last+"\n") {
+		t.Errorf("got %q", content)
+	}
+}
+
 func TestASizeBeginsANewFile(t *testing.T) {
 	f := open(t, Options{MaxBytes: 10})
 	write(t, f, "one", "two", "three", "a line longer than a file", "four")
-	if diff := cmp.Diff([]string{"one\ntwo\n", "three\n", "a line longer than a file\n", "four\n"},
-		contents(t, f)); diff != "" {
-		t.Error(diff)
-	}
+	wantContents(t, f, "one\ntwo\n", "three\n", "a line longer than a file\n", "four\n")
 }
 
 func TestAPeriodBeginsANewFile(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) { // whose clock begins at midnight
-		f, err := Open(filepath.Join(dir, "agent.log"), Options{Every: 24 * time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = f.Close() }()
+		f := openAt(t, filepath.Join(dir, "agent.log"), Options{Every: 24 * time.Hour})
 		time.Sleep(30 * time.Hour)
 		write(t, f, "the second day")
 		time.Sleep(17 * time.Hour)
 		write(t, f, "its last hour")
 		time.Sleep(2 * time.Hour)
 		write(t, f, "the third day")
-		if diff := cmp.Diff([]string{"the second day\nits last hour\n", "the third day\n"}, contents(t, f)); diff != "" {
-			t.Error(diff)
-		}
+		wantContents(t, f, "the second day\nits last hour\n", "the third day\n")
 	})
 }
 
@@ -98,10 +111,7 @@ func TestRestartAppendsToTodaysFileAndReplacesOlder(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				midnight := time.Now()
 				options := Options{Every: 24 * time.Hour, Header: func(time.Time) string { return "opened\n" }}
-				f, err := Open(path, options)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := openAt(t, path, options)
 				write(t, f, "before")
 				_ = f.Close()
 				written := midnight.Add(test.written)
@@ -109,14 +119,9 @@ func TestRestartAppendsToTodaysFileAndReplacesOlder(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(26 * time.Hour)
-				if f, err = Open(path, options); err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = f.Close() }()
+				f = openAt(t, path, options)
 				write(t, f, "after")
-				if diff := cmp.Diff(test.want, contents(t, f)); diff != "" {
-					t.Error(diff)
-				}
+				wantContents(t, f, test.want...)
 			})
 		})
 	}
@@ -139,9 +144,7 @@ func TestOldFilesAreRemoved(t *testing.T) {
 			for i := range 5 {
 				write(t, f, fmt.Sprintf("line %d", i))
 			}
-			if diff := cmp.Diff(test.want, contents(t, f)); diff != "" {
-				t.Error(diff)
-			}
+			wantContents(t, f, test.want...)
 		})
 	}
 }
@@ -155,14 +158,8 @@ func TestOldFilesAreRemovedAtOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Open(filepath.Join(dir, "agent.log"), Options{BackupBytes: 25})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	if diff := cmp.Diff([]string{"the log 2\n", "the log 3\n", ""}, contents(t, f)); diff != "" {
-		t.Error(diff)
-	}
+	f := openAt(t, filepath.Join(dir, "agent.log"), Options{BackupBytes: 25})
+	wantContents(t, f, "the log 2\n", "the log 3\n", "")
 }
 
 func TestOtherFilesAreLeftAlone(t *testing.T) {
@@ -177,11 +174,7 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "agent-20260102T150405.000.log"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(filepath.Join(dir, "agent.log"), Options{MaxBytes: 1, Backups: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := openAt(t, filepath.Join(dir, "agent.log"), Options{MaxBytes: 1, Backups: 1})
 	write(t, f, "one", "two", "three")
 	for _, name := range append(others, "agent-20260102T150405.000.log") {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -226,15 +219,9 @@ func TestATornLineIsEnded(t *testing.T) {
 	if err := os.WriteFile(path, []byte("killed in the mid"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := openAt(t, path, Options{})
 	write(t, f, "after")
-	if diff := cmp.Diff([]string{"killed in the mid\nafter\n"}, contents(t, f)); diff != "" {
-		t.Error(diff)
-	}
+	wantContents(t, f, "killed in the mid\nafter\n")
 }
 
 func TestLostLinesAreCountedInTheLog(t *testing.T) {
@@ -245,11 +232,7 @@ func TestLostLinesAreCountedInTheLog(t *testing.T) {
 		t.Fatal("a write into a closed file succeeded")
 	}
 	write(t, f, "three")
-	content := strings.Join(contents(t, f), "")
-	if !strings.HasPrefix(content, "one\nlog file: 1 lines before this one are lost: ") ||
-		!strings.HasSuffix(content, "\nthree\n") {
-		t.Errorf("got %q", content)
-	}
+	wantLost(t, f, "one\n", 1, "three")
 }
 
 func TestWritingResumesWhenDirectoryReturns(t *testing.T) {
@@ -257,11 +240,7 @@ func TestWritingResumesWhenDirectoryReturns(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(filepath.Join(dir, "agent.log"), Options{MaxBytes: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	f := openAt(t, filepath.Join(dir, "agent.log"), Options{MaxBytes: 1})
 	write(t, f, "one")
 	if runtime.GOOS == "windows" {
 		_ = f.shut() // the open file would protect its directory there
@@ -278,34 +257,22 @@ func TestWritingResumesWhenDirectoryReturns(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, f, "two")
-	content := strings.Join(contents(t, f), "")
-	if !strings.HasPrefix(content, "log file: 3 lines before this one are lost: ") ||
-		!strings.HasSuffix(content, "\ntwo\n") {
-		t.Errorf("got %q", content)
-	}
+	wantLost(t, f, "", 3, "two")
 }
 
 func TestAFileThatCannotBeRenamedIsWrittenOn(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f, err := Open(filepath.Join(dir, "agent.log"), Options{MaxBytes: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = f.Close() }()
+		f := openAt(t, filepath.Join(dir, "agent.log"), Options{MaxBytes: 5})
 		write(t, f, "one")
 		release := holdName(t, f.path)
 		write(t, f, "two", "three")
 		release()
 		write(t, f, "four")
-		if diff := cmp.Diff([]string{"one\ntwo\nthree\nfour\n"}, contents(t, f)); diff != "" {
-			t.Errorf("while the name was held, and the minute after: %s", diff)
-		}
+		wantContents(t, f, "one\ntwo\nthree\nfour\n") // while the name was held, and the minute after
 		time.Sleep(renameRetryInterval)
 		write(t, f, "five")
-		if diff := cmp.Diff([]string{"one\ntwo\nthree\nfour\n", "five\n"}, contents(t, f)); diff != "" {
-			t.Errorf("later: %s", diff)
-		}
+		wantContents(t, f, "one\ntwo\nthree\nfour\n", "five\n")
 	})
 }
 

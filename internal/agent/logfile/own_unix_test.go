@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,9 +30,7 @@ func TestALinkPlantedBetweenTwoReplacements(t *testing.T) {
 			write(t, f, "one", "two")
 			replaceByLink(t, l, target, f.path)
 			write(t, f, "three", "four")
-			if diff := cmp.Diff([]string{"one\n", secret, "three\n", "four\n"}, contents(t, f)); diff != "" {
-				t.Error(diff)
-			}
+			wantContents(t, f, "one\n", secret, "three\n", "four\n")
 			wantUntouched(t, target)
 		})
 	}
@@ -45,14 +42,10 @@ func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			target := makeTarget(t)
 			// A name so long that there is none for an old file.
-			f, err := Open(filepath.Join(t.TempDir(), strings.Repeat("a", 250)), Options{MaxBytes: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = f.Close() }()
+			f := openAt(t, filepath.Join(t.TempDir(), strings.Repeat("a", 250)), Options{MaxBytes: 1})
 			write(t, f, "one")
 			replaceByLink(t, l, target, f.path)
-			_, err = f.Write([]byte("two\n"))
+			_, err := f.Write([]byte("two\n"))
 			wantError(t, err, l.refused)
 			wantUntouched(t, target)
 		})

@@ -70,7 +70,7 @@ func TestErrorsOnTheWire(t *testing.T) {
 				map[string]string{"win32": "5", "function": "CreateFileW"}}},
 		{name: "a deadline", err: context.DeadlineExceeded, want: answer{codes.DeadlineExceeded, "context deadline exceeded",
 			"csi-proxy", "DEADLINE_EXCEEDED", nil}},
-		{name: "a text that quotes a large request", err: errors.New(strings.Repeat("x", 1<<20)),
+		{name: "a text with a large request", err: errors.New(strings.Repeat("x", 1<<20)),
 			want: answer{codes.Internal, strings.Repeat("x", 4096) + "…", "csi-proxy", "INTERNAL", nil}},
 		{name: "invalid UTF-8", err: errors.New("a\xffb"),
 			want: answer{codes.Internal, "a\uFFFDb", "csi-proxy", "INTERNAL", nil}},

@@ -23,7 +23,8 @@ import (
 func TestCallsAreCounted(t *testing.T) {
 	registry, dir := prometheus.NewRegistry(), openDir(t, t.TempDir())
 	arrived, proceed := make(chan struct{}), make(chan struct{})
-	s := serve(t, dir, server.Options{Metrics: server.NewMetrics(registry)}, func(_ context.Context, path string) (bool, error) {
+	o := server.Options{Metrics: server.NewMetrics(registry)}
+	s := serve(t, dir, o, func(_ context.Context, path string) (bool, error) {
 		switch path {
 		case "":
 			return false, &errdefs.Error{Class: errdefs.InvalidArgument, Message: "empty"}

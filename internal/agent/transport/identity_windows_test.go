@@ -97,13 +97,12 @@ func child(t *testing.T, l *pipeListener) (_ *exec.Cmd, tell io.WriteCloser) {
 	return c, tell
 }
 
-// The Host Compute Service puts a container's processes into a job of that name.
-func TestInAContainer(t *testing.T) { inJob(t, `\Container_0123`, "0123") }
-
-func TestInOtherJob(t *testing.T) { inJob(t, `\Other_4567`, NoContainer) }
-
-func TestJobNamedLikeAContainers(t *testing.T) {
-	inJob(t, `\BaseNamedObjects\Container_89ab`, NoContainer)
+// The Host Compute Service puts a container's processes into a job of the first name.
+func TestJobs(t *testing.T) {
+	for job, want := range map[string]string{`\Container_0123`: "0123", `\Other_4567`: NoContainer,
+		`\BaseNamedObjects\Container_89ab`: NoContainer} {
+		t.Run(want, func(t *testing.T) { inJob(t, job, want) })
+	}
 }
 
 // inJob checks the container of a client that runs in a job.

@@ -4,7 +4,6 @@ package transport
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -25,7 +24,7 @@ func open(t *testing.T) (*pipes, *pipeListener) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	l, err := p.Listen(fmt.Sprintf("csi-proxy-%d-%s", os.Getpid(), t.Name()), false)
+	l, err := p.Listen(name(pipe(t)), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,6 +113,14 @@ func talk(c io.ReadWriter, text string) error {
 	return nil
 }
 
+// hello checks that a new client of a pipe is served.
+func hello(t *testing.T, path string) {
+	t.Helper()
+	if err := talk(dial(t, path), "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEveryClientIsServed(t *testing.T) {
 	p := openPipes(t, Administrators)
 	var dialling sync.WaitGroup
@@ -187,9 +195,7 @@ func TestASilentClientCostsItsInstanceOnly(t *testing.T) {
 	for range 10 {
 		dial(t, path) // and say nothing
 	}
-	if err := talk(dial(t, path), "hello"); err != nil {
-		t.Error(err)
-	}
+	hello(t, path)
 }
 
 func TestClientDisconnectsAtOnce(t *testing.T) {
@@ -205,9 +211,7 @@ func TestClientDisconnectsAtOnce(t *testing.T) {
 		}
 		_ = windows.CloseHandle(h)
 	}
-	if err := talk(dial(t, path), "hello"); err != nil {
-		t.Error(err)
-	}
+	hello(t, path)
 }
 
 func TestBothDirectionsAtOnce(t *testing.T) {
@@ -337,14 +341,10 @@ func TestClosing(t *testing.T) {
 			t.Errorf("opening it: got %v, want ERROR_FILE_NOT_FOUND", err)
 		}
 		echo(t, other)
-		if err := talk(dial(t, path+"-other"), "hello"); err != nil {
-			t.Errorf("the place's other pipe: %v", err)
-		}
+		hello(t, path+"-other")
 		again := listen(t, p, path) // the name is free
 		echo(t, again)
-		if err := talk(dial(t, path), "hello"); err != nil {
-			t.Error(err)
-		}
+		hello(t, path)
 	})
 	t.Run("a place", func(t *testing.T) {
 		path := pipe(t)
@@ -385,9 +385,7 @@ func TestClientKeepsItsEndOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	echo(t, listen(t, openPipes(t, Administrators), path))
-	if err := talk(dial(t, path), "hello"); err != nil {
-		t.Error(err)
-	}
+	hello(t, path)
 }
 
 // TestNothingIsLeftOpen counts the process's open handles.

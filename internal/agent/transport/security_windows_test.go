@@ -42,20 +42,31 @@ func TestCheckPipeSecurity(t *testing.T) {
 	}
 }
 
-// TestPipeHasItsSecurityDescriptor asks the pipe itself.
-func TestPipeHasItsSecurityDescriptor(t *testing.T) {
+// TestPipeSecurity asks the pipe itself. Without options, and at private endpoints with any, it admits only SYSTEM and
+// administrators. Their descriptor is written out here, so that no change of the constant goes unnoticed.
+func TestPipeSecurity(t *testing.T) {
+	const administrators, worldAccess = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)", "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)(A;;GRGW;;;WD)"
 	user, err := currentUser()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(user, Administrators+"(A;;GRGW;;;S-1-") {
+	if !strings.HasPrefix(user, administrators+"(A;;GRGW;;;S-1-") {
 		t.Errorf("got %q for the current user", user)
 	}
-	for i, sddl := range []string{Administrators, user} {
+	for i, test := range []struct {
+		options string
+		private bool
+		want    string
+	}{
+		{"", false, administrators}, {"", true, administrators}, {worldAccess, false, worldAccess},
+		{worldAccess, true, administrators}, {user, false, user},
+	} {
 		path := fmt.Sprint(pipe(t), i)
-		if _, err := openPipes(t, sddl).Listen(name(path), false); err != nil {
+		l, err := openPipes(t, test.options).Listen(name(path), test.private)
+		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = l.Close() })
 		h, err := tryOpen(path)
 		if err != nil {
 			t.Fatal(err)
@@ -67,8 +78,8 @@ func TestPipeHasItsSecurityDescriptor(t *testing.T) {
 		}
 		// Windows has mapped the generic rights, Wine leaves them.
 		if got := strings.NewReplacer("FA", "GA", "FRFW", "GRGW", "0x12019f", "GRGW", "GWGR", "GRGW").Replace(
-			descriptor.String()); got != sddl {
-			t.Errorf("got the security %s, want %s", got, sddl)
+			descriptor.String()); got != test.want {
+			t.Errorf("options %q, private %t: %s, want %s", test.options, test.private, got, test.want)
 		}
 	}
 }
