@@ -52,11 +52,9 @@ func TestDescribe(t *testing.T) {
 			"the backup boot sector of an NTFS file system"},
 		{"one byte", at(1<<20-1, "x"), 0, "data of an unknown kind (first at byte 1048575)"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := signature.Describe(test.content, test.offset); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
+		if got := signature.Describe(test.content, test.offset); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 

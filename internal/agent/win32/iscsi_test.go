@@ -106,8 +106,7 @@ func TestISCSISessionListPointers(t *testing.T) {
 		"behind the buffer": func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))+2) },
 		"at the end":        func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))) },
 		"at the last byte":  func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))-1) },
-		"no NUL until the end": func(
-			b cstruct.Buffer) {
+		"no NUL until the end": func(b cstruct.Buffer) {
 			b.PutU64(target, sessionsBase+uint64(len(b))-2)
 			b.PutU16(len(b)-2, 'x')
 		},
@@ -161,20 +160,16 @@ func TestISCSIStatus(t *testing.T) {
 	}
 }
 
-// FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
-// return a value that survives being encoded and parsed again.
 func TestParseSendTargets(t *testing.T) {
 	for text, want := range map[string]ISCSITargetPortalInfo{
 		`SendTargets:*10.61.169.28 0003260 Root\ISCSIPRT\0000_0`: {InitiatorName: `Root\ISCSIPRT\0000_0`,
 			Portal: ISCSITargetPortal{Address: "10.61.169.28", Socket: 3260}},
-		`SendTargets:nas.example 860`: {Portal: ISCSITargetPortal{Address: "nas.example",
-			Socket: 860}},
-		`SendTargets:*[2001:db8::1] 0003260`: {Portal: ISCSITargetPortal{Address: "2001:db8::1",
-			Socket: 3260}},
-		`SendTargets:*`:             {},
-		`SendTargets:*10.61.169.28`: {},
-		`iSNS:10.61.169.28 0003260`: {},
-		``:                          {},
+		`SendTargets:nas.example 860`:        {Portal: ISCSITargetPortal{Address: "nas.example", Socket: 860}},
+		`SendTargets:*[2001:db8::1] 0003260`: {Portal: ISCSITargetPortal{Address: "2001:db8::1", Socket: 3260}},
+		`SendTargets:*`:                      {},
+		`SendTargets:*10.61.169.28`:          {},
+		`iSNS:10.61.169.28 0003260`:          {},
+		``:                                   {},
 	} {
 		got, ok := ParseSendTargets(text)
 		if ok != (want != ISCSITargetPortalInfo{}) || ok && got != want {
@@ -188,6 +183,8 @@ func TestParseSendTargets(t *testing.T) {
 	}
 }
 
+// FuzzISCSI: whatever the initiator service answers, and wherever the buffer lay, parsers fail with *LayoutError or
+// return a value that survives being encoded and parsed again.
 func FuzzISCSI(f *testing.F) {
 	for _, v := range iscsiGoldenValues() {
 		f.Add(v.bytes, uint64(sessionsBase), 2)

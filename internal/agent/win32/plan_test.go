@@ -152,12 +152,10 @@ func TestPlanDataPartitionRefuses(t *testing.T) {
 		{"full table", full, counter(), ErrNoSpace},
 		{"no id", gpt(100 * mib), func() (guid.GUID, error) { return guid.GUID{}, idError }, idError},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			l, p, err := PlanDataPartition(test.layout, 0, test.newID)
-			if err == nil || test.want != nil && !errors.Is(err, test.want) {
-				t.Errorf("got %v, %+v, %v, want %v", sketch(l.Partitions), p, err, test.want)
-			}
-		})
+		l, p, err := PlanDataPartition(test.layout, 0, test.newID)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, %+v, %v, want %v", test.name, sketch(l.Partitions), p, err, test.want)
+		}
 	}
 }
 
@@ -184,11 +182,9 @@ func TestHasDataPartition(t *testing.T) {
 		{"MBR with NTFS", mbr(Partition{MBRType: 7, StartingOffset: mib, Length: mib, Number: 1}, Partition{}), true},
 		{"MBR entry without length", mbr(Partition{MBRType: 7}), false},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := test.layout.HasDataPartition(); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
+		if got := test.layout.HasDataPartition(); got != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
 	}
 }
 
@@ -220,11 +216,9 @@ func TestMaxLength(t *testing.T) {
 		{"MBR up to the next one", withSize, 0, 9 * mib},
 		{"logical drive stays in its container", withSize, 2, 9 * mib},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := MaxLength(test.layout, test.layout.Partitions[test.index]); got != test.want {
-				t.Errorf("got %d KiB, want %d KiB", got/kib, test.want/kib)
-			}
-		})
+		if got := MaxLength(test.layout, test.layout.Partitions[test.index]); got != test.want {
+			t.Errorf("%s: got %d KiB, want %d KiB", test.name, got/kib, test.want/kib)
+		}
 	}
 }
 

@@ -39,11 +39,9 @@ func TestPage83(t *testing.T) {
 		{"empty is none", []StorageIdentifier{device(StorageIdCodeSetBinary, "")}, ""},
 		{"bytes that are not UTF-8", []StorageIdentifier{device(StorageIdCodeSetAscii, "disk\xE9")}, "diské"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := (StorageDeviceID{test.identifiers}).Page83(); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
+		if got := (StorageDeviceID{test.identifiers}).Page83(); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 
@@ -61,12 +59,9 @@ func TestDescriptorSize(t *testing.T) {
 		{"too small", binary.LittleEndian.AppendUint32(make([]byte, 4), 7), 0, true},
 		{"short header", make([]byte, 7), 0, true},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := DescriptorSize(test.header)
-			if got != test.want || (err != nil) != test.fails {
-				t.Errorf("got %d, %v", got, err)
-			}
-		})
+		if got, err := DescriptorSize(test.header); got != test.want || (err != nil) != test.fails {
+			t.Errorf("%s: got %d, %v", test.name, got, err)
+		}
 	}
 }
 
@@ -80,26 +75,17 @@ func patched(b []byte, at int, v uint32) []byte {
 func TestStorageDeviceStrings(t *testing.T) {
 	d := StorageDevice{VendorID: "EMU", SerialNumber: "S1"}
 	b := deviceside.StorageDevice(d)
-	t.Run("both ways to say absent", func(t *testing.T) {
-		got, err := ParseStorageDevice(patched(b, 16, 0xFFFFFFFF))
+	size := uint32(len(b) - 1)
+	for name, in := range map[string][]byte{
+		"both ways to say absent":                 patched(b, 16, 0xFFFFFFFF),
+		"no NUL before the end":                   patched(b[:size], 4, size),
+		"bytes behind the size are not looked at": patched(append(b[:size:size], "secret"...), 4, size),
+	} {
+		got, err := ParseStorageDevice(in)
 		if diff := cmp.Diff(got, d); diff != "" || err != nil {
-			t.Errorf("%v, -got +want:\n%s", err, diff)
+			t.Errorf("%s: %v, -got +want:\n%s", name, err, diff)
 		}
-	})
-	t.Run("no NUL before the end", func(t *testing.T) {
-		cut := patched(b[:len(b)-1], 4, uint32(len(b)-1))
-		got, err := ParseStorageDevice(cut)
-		if err != nil || got.SerialNumber != "S1" {
-			t.Errorf("got %q, %v", got.SerialNumber, err)
-		}
-	})
-	t.Run("bytes behind the size are not looked at", func(t *testing.T) {
-		cut := patched(append(b[:len(b)-1:len(b)-1], "secret"...), 4, uint32(len(b)-1))
-		got, err := ParseStorageDevice(cut)
-		if err != nil || got.SerialNumber != "S1" {
-			t.Errorf("got %q, %v", got.SerialNumber, err)
-		}
-	})
+	}
 	for _, offset := range []uint32{1, 35, uint32(len(b)), 0x7FFFFFFF, 0xFFFFFFFE} {
 		if got, err := ParseStorageDevice(patched(b, 24, offset)); err == nil {
 			t.Errorf("serial number at %d parsed as %q", offset, got.SerialNumber)
@@ -132,14 +118,9 @@ func TestStorageDeviceIDChains(t *testing.T) {
 		{"size larger than the buffer", patched(b, 4, uint32(len(b)+1)), -1},
 		{"size without the count", patched(b, 4, 11), -1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := ParseStorageDeviceID(test.bytes)
-			switch {
-			case test.want < 0 && err == nil:
-				t.Errorf("parsed as %+v", got)
-			case test.want >= 0 && (err != nil || len(got.Identifiers) != test.want):
-				t.Errorf("got %d identifiers, %v, want %d", len(got.Identifiers), err, test.want)
-			}
-		})
+		got, err := ParseStorageDeviceID(test.bytes)
+		if (err != nil) != (test.want < 0) || err == nil && len(got.Identifiers) != test.want {
+			t.Errorf("%s: got %d identifiers, %v, want %d", test.name, len(got.Identifiers), err, test.want)
+		}
 	}
 }

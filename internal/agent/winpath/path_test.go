@@ -181,8 +181,11 @@ func TestEqual(t *testing.T) {
 		{`C:\Var\LIB`, `c:\var\lib`, true},
 		{`C:\var`, `D:\var`, false},
 		{`C:\var`, `C:\var2`, false},
-		{`C:\Ünïcode\ЖЁ\ΩΣ\VIỆT`, `C:\üNÏCODE\жё\ωσ\việt`, true},
+		{`C:\Ünïcode\ЖЁ\ΩΣ\VIỆT\ŸＫ`, `C:\üNÏCODE\жё\ωσ\việt\ÿｋ`, true},
 		{`C:\STRASSE`, `C:\straße`, false},
+		{`C:\ß`, `C:\ẞ`, false},
+		{`C:\ς`, `C:\σ`, false},
+		{"C:\\\u212B", `C:\å`, false},               // ANGSTROM SIGN
 		{`C:\KUBELET`, "C:\\\u212Aubelet", false},   // KELVIN SIGN
 		{`C:\PODS`, "C:\\pod\u017F", false},         // LATIN SMALL LETTER LONG S
 		{`C:\LIB`, "C:\\l\u0131b", false},           // LATIN SMALL LETTER DOTLESS I
