@@ -72,13 +72,12 @@ func (d dummy) Execute(_ []string, requests <-chan svc.ChangeRequest,
 
 // NewServices makes two services that do nothing, until the test ends: Windows starts them on demand, and the second
 // needs the first.
-func NewServices(t testing.TB) (name, dependent string, err error) {
+func NewServices(t testing.TB) (name, dependent string) {
 	t.Helper()
 	name, dependent = machine.RandomName(), machine.RandomName()
-	if err := newService(t, name, ""); err != nil {
-		return "", "", err
-	}
-	return name, dependent, newService(t, dependent, name)
+	check(t, newService(t, name, ""))
+	check(t, newService(t, dependent, name))
+	return name, dependent
 }
 
 // newService makes a service of this program until the test ends, which needs another one unless its name is empty.
@@ -131,15 +130,27 @@ func withServices(do func(m winservice.Manager) error) error {
 	return do(m)
 }
 
-// startUntilEnd starts a service that is stopped, and stops it when the test ends.
-func startUntilEnd(t testing.TB, m winservice.Manager, name string) error {
+// start starts a service that may be started, and stops it when the test ends if it was stopped.
+func start(t testing.TB, name, what string) {
 	t.Helper()
-	atEnd(t, "stopping "+name, func(ctx context.Context) error {
-		return withServices(func(m winservice.Manager) error { return winservice.Stop(ctx, m, name) })
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	return winservice.Start(ctx, m, name)
+	check(t, withServices(func(m winservice.Manager) error {
+		s, err := m.Query(name)
+		if errors.Is(err, winservice.ErrNotInstalled) {
+			err = Unavailable("there is no " + what + " on this machine")
+		}
+		if err == nil {
+			err = mayStart(what, s.State, s.Start)
+		}
+		if err != nil || s.State == winservice.Running {
+			return err
+		}
+		atEnd(t, "stopping "+name, func(ctx context.Context) error {
+			return withServices(func(m winservice.Manager) error { return winservice.Stop(ctx, m, name) })
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		return winservice.Start(ctx, m, name)
+	}))
 }
 
 // wide converts texts to the NUL-terminated form that Windows takes.

@@ -33,22 +33,24 @@ func emulatedSubject(t *testing.T, switches scenario.Switches) Subject {
 	shares := []string{`\\fs.emulated\share`, `\\fs.emulated\other`}
 	return guarded(Subject{
 		Kernel: node, Timeout: 200 * time.Millisecond,
-		Share: func(testing.TB) (Share, error) {
+		Share: func(testing.TB) Share {
 			next := shares[0]
 			shares = append(shares[1:], next)
-			return Share{Remote: next, User: "csi", Password: "csi-password"}, nil
+			return Share{Remote: next, User: "csi", Password: "csi-password"}
 		},
-		Stranger: func(testing.TB) (Share, error) {
-			return Share{Remote: `\\fs.emulated\other`, User: `AZURE\csi`, Password: "csi-password"}, nil
+		Stranger: func(testing.TB) Share {
+			return Share{Remote: `\\fs.emulated\other`, User: `AZURE\csi`, Password: "csi-password"}
 		},
 		Drop: func(s Share) error { return node.DropSMBSessions(strings.Split(s.Remote, `\`)[2]) },
-		Target: func(testing.TB) (Target, error) {
-			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}, nil
+		Target: func(testing.TB) Target {
+			return Target{"192.0.2.10", 3260, "iqn.2026-01.emulated:chap", "csi-user", "chap-secret-123"}
 		},
-		Attach: func(_ testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+		Attach: func(t testing.TB, bytes int64, sectorSize uint32) Disk {
+			t.Helper()
 			d := &emulatedDisk{node: node, spec: bundle.Spec{SizeBytes: setting.Size(bytes),
 				SectorSize: sectorSize, LUNAuto: true}}
-			return d, d.Attach()
+			check(t, d.Attach())
+			return d
 		},
 	})
 }

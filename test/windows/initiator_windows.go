@@ -13,7 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // nativeKernel returns this machine's kernel.
@@ -23,47 +22,26 @@ func nativeKernel() kernel.Kernel { return native.New() }
 var borrowed bool
 
 // BorrowInitiator starts the machine's iSCSI initiator for a test, which may do with it what it likes. At the test's
-// end it has what it had before: nothing. An initiator in use is an Unavailable.
-func BorrowInitiator(t testing.TB) error {
+// end it has what it had before: nothing. An initiator in use skips the test.
+func BorrowInitiator(t testing.TB) {
 	t.Helper()
 	if borrowed {
-		return nil
+		return
 	}
-	m, err := winservice.Connect()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	service, err := m.Query(initiatorService)
-	if err != nil {
-		return err
-	}
-	if err := mayStart("iSCSI initiator", service.State, service.Start); err != nil {
-		return err
-	}
-	if service.State != winservice.Running {
-		if err := startUntilEnd(t, m, initiatorService); err != nil {
-			return err
-		}
-	}
+	start(t, initiatorService, "iSCSI initiator")
 	use, err := lookAtInitiator(nativeKernel())
-	if err != nil {
-		return err
-	}
-	if use.any() {
-		return Unavailable("the iSCSI initiator of this machine is in use")
+	check(t, err)
+	if len(use.sessions)+len(use.portals)+use.logins > 0 {
+		t.Skip(Unavailable("the iSCSI initiator of this machine is in use"))
 	}
 	if MaySetCHAP() == nil {
-		if err := change(t, secretSetting, "", func() error { return nil }); err != nil { // the test sets it
-			return err
-		}
+		check(t, change(t, secretSetting, "", func() error { return nil })) // the test sets it
 	}
 	borrowed = true
 	atEnd(t, "restoring the iSCSI initiator", func(context.Context) error {
 		borrowed = false
 		return restoreInitiator()
 	})
-	return nil
 }
 
 // initiatorUse is what an initiator has.
@@ -72,8 +50,6 @@ type initiatorUse struct {
 	portals  []win32.ISCSITargetPortalInfo
 	logins   int // that Windows repeats
 }
-
-func (u initiatorUse) any() bool { return len(u.sessions)+len(u.portals)+u.logins > 0 }
 
 func lookAtInitiator(k kernel.Kernel) (use initiatorUse, err error) {
 	list, err := k.ISCSISessionList()

@@ -23,12 +23,7 @@ func note[T any](q *inquiry, answer T) T {
 	return answer
 }
 
-func (q *inquiry) check(err error) {
-	q.Helper()
-	if err != nil {
-		q.Fatal(err)
-	}
-}
+func (q *inquiry) check(err error) { q.Helper(); check(q, err) }
 
 // A recorder ends a question instead of the test.
 type recorder struct {
@@ -37,10 +32,11 @@ type recorder struct {
 }
 
 func (r *recorder) Fatal(args ...any) {
-	err, ok := args[0].(error)
-	if !ok {
-		err = errors.New(fmt.Sprint(args...))
-	}
-	r.failure = err
+	r.failure = errors.New(fmt.Sprint(args...))
+	runtime.Goexit()
+}
+
+func (r *recorder) Skip(args ...any) {
+	r.failure = Unavailable(fmt.Sprint(args...))
 	runtime.Goexit()
 }

@@ -44,7 +44,7 @@ func askLinkToShare(q *inquiry) {
 }
 
 func askWNet(q *inquiry) {
-	share, answers := q.share(), note(q, map[string]string{})
+	share, answers := q.Share(q), note(q, map[string]string{})
 	texts, err := wide(share.Remote, share.User, share.Password)
 	q.check(err)
 	for name, flags := range map[string]uint32{

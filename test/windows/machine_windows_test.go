@@ -33,9 +33,11 @@ func machineSubject(t *testing.T) Subject {
 	return guarded(Subject{
 		Kernel: kernel.New(), Timeout: time.Minute, Share: newShare, Stranger: newStrangersShare, Drop: Share.EndSessions,
 		Target: NewTarget, Initiator: BorrowInitiator,
-		Attach: func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+		Attach: func(t testing.TB, bytes int64, sectorSize uint32) Disk {
 			t.Helper()
-			return machine.AttachVirtualDisk(t, bytes, sectorSize)
+			d, err := machine.AttachVirtualDisk(t, bytes, sectorSize)
+			check(t, err)
+			return d
 		},
 	})
 }

@@ -35,9 +35,7 @@ func TestServices(t *testing.T) {
 	var name, dependent string
 	t.Run("life", func(t *testing.T) {
 		q := &inquiry{TB: t, Subject: Subject{Kernel: k, Timeout: time.Minute}}
-		var err error
-		name, dependent, err = NewServices(t)
-		q.check(err)
+		name, dependent = NewServices(t)
 		q.check(k.StartService(dependent))
 		q.awaitService(dependent, win32.SERVICE_RUNNING)
 		if testnode.OnWine() { // Wine starts only what it is told to

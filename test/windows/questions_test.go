@@ -28,18 +28,18 @@ type Subject struct {
 	Disks  *machine.Disks
 
 	// Attach gives the node a new blank disk until the test ends. The sector size is in bytes; 0 is 512.
-	Attach func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error)
+	Attach func(t testing.TB, bytes int64, sectorSize uint32) Disk
 
 	// Share and Target give the node a share and an iSCSI target until the test ends, and Stranger a share of the same
 	// server, for another account.
-	Share, Stranger func(t testing.TB) (Share, error)
-	Target          func(t testing.TB) (Target, error)
+	Share, Stranger func(t testing.TB) Share
+	Target          func(t testing.TB) Target
 
 	// Drop ends the sessions that the server of a share has for the share's account.
 	Drop func(Share) error
 
 	// Initiator starts the iSCSI initiator of a node that is not only the test's, until the test ends; nil: it is.
-	Initiator func(t testing.TB) error
+	Initiator func(t testing.TB)
 
 	// Timeout is how long a volume or partition may take to arrive.
 	Timeout time.Duration
@@ -59,14 +59,11 @@ func guarded(s Subject) Subject {
 	s.Disks = &machine.Disks{}
 	s.Kernel = s.Disks.Guard(s.Kernel)
 	attach := s.Attach
-	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) Disk {
 		t.Helper()
-		d, err := attach(t, bytes, sectorSize)
-		if err != nil {
-			return nil, err
-		}
+		d := attach(t, bytes, sectorSize)
 		s.Disks.Add(d.Number(), machine.Identity{})
-		return ownDisk{d, s.Disks}, nil
+		return ownDisk{d, s.Disks}
 	}
 	return s
 }
@@ -157,5 +154,5 @@ func portableQuestions() []Question {
 
 // unasked returns a question that needs more than one machine.
 func unasked(number int, text, why string) Question {
-	return Question{number, text, func(q *inquiry) { q.Fatal(Unavailable(why)) }}
+	return Question{number, text, func(q *inquiry) { q.Skip(why) }}
 }

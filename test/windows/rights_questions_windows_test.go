@@ -28,10 +28,9 @@ func rightsQuestions() []Question {
 
 func askEncryption(q *inquiry) {
 	answers := note(q, map[string]string{})
-	for kind, share := range map[string]func(testing.TB) (Share, error){"demands it": newEncryptedShare,
+	for kind, offer := range map[string]func(testing.TB) Share{"demands it": newEncryptedShare,
 		"does not": newShare} {
-		share, err := share(q)
-		q.check(err)
+		share := offer(q)
 		for with, private := range map[string]bool{"with": true, "without": false} {
 			name := with + " encryption, a share that " + kind
 			err := q.mapShare(share, private)

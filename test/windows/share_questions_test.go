@@ -22,13 +22,6 @@ func shareQuestions() []Question {
 	}
 }
 
-func (q *inquiry) share() Share {
-	q.Helper()
-	share, err := q.Share(q)
-	q.check(err)
-	return share
-}
-
 // mapShare maps a share.
 func (s Subject) mapShare(share Share, private bool) error {
 	return s.Kernel.CreateSMBGlobalMapping(share.Remote, share.User, kernel.Secret(share.Password), private)
@@ -37,14 +30,14 @@ func (s Subject) mapShare(share Share, private bool) error {
 // mapped maps a new share until the test ends.
 func (q *inquiry) mapped(private bool) Share {
 	q.Helper()
-	share := q.share()
+	share := q.Share(q)
 	q.Cleanup(func() { _ = q.Kernel.RemoveSMBGlobalMapping(share.Remote) })
 	q.check(machine.LogonRefused(q.mapShare(share, private)))
 	return share
 }
 
 func askMappingFailures(q *inquiry) {
-	share := q.share()
+	share := q.Share(q)
 	server := share.Remote[:strings.LastIndex(share.Remote, `\`)]
 	create := func(remote, user, password string) string {
 		defer func() { _ = q.Kernel.RemoveSMBGlobalMapping(remote) }()
@@ -59,8 +52,7 @@ func askMappingFailures(q *inquiry) {
 		"right, the first time":  verdict(q.mapShare(share, false)),
 		"right, the second time": verdict(q.mapShare(share, false)),
 	})
-	other, err := q.Stranger(q)
-	q.check(err)
+	other := q.Stranger(q)
 	another := func() string { return create(other.Remote, other.User, other.Password) }
 	answers["another share as another user"] = another()
 	q.check(q.Kernel.RemoveSMBGlobalMapping(share.Remote))

@@ -9,23 +9,25 @@ import (
 )
 
 // newShare makes a share of the account of all shares.
-func newShare(t testing.TB) (Share, error) {
-	t.Helper()
-	return machine.NewShare(t, machine.ShareOptions{})
-}
+func newShare(t testing.TB) Share { t.Helper(); return shareOf(t, machine.ShareOptions{}) }
 
 // newEncryptedShare makes a share that refuses clients which do not encrypt.
-func newEncryptedShare(t testing.TB) (Share, error) {
+func newEncryptedShare(t testing.TB) Share {
 	t.Helper()
-	return machine.NewShare(t, machine.ShareOptions{Encrypted: true})
+	return shareOf(t, machine.ShareOptions{Encrypted: true})
 }
 
 // newStrangersShare makes a share of an account of its own.
-func newStrangersShare(t testing.TB) (Share, error) {
+func newStrangersShare(t testing.TB) Share {
 	t.Helper()
 	a, err := machine.NewAccount(t)
-	if err != nil {
-		return Share{}, err
-	}
-	return machine.NewShare(t, machine.ShareOptions{Account: &a})
+	check(t, err)
+	return shareOf(t, machine.ShareOptions{Account: &a})
+}
+
+func shareOf(t testing.TB, o machine.ShareOptions) Share {
+	t.Helper()
+	made, err := machine.NewShare(t, o)
+	check(t, err)
+	return made
 }

@@ -28,7 +28,7 @@ func targetQuestions() []Question {
 func (q *inquiry) startInitiator() {
 	q.Helper()
 	if q.Initiator != nil {
-		q.check(q.Initiator(q))
+		q.Initiator(q)
 		return
 	}
 	if err := q.Kernel.StartService(initiatorService); !errors.Is(err, win32.ERROR_SERVICE_ALREADY_RUNNING) {
@@ -71,8 +71,7 @@ func askSecretLengths(q *inquiry) {
 // target gives the node a target, and starts its initiator.
 func (q *inquiry) target() Target {
 	q.Helper()
-	target, err := q.Target(q)
-	q.check(err)
+	target := q.Target(q)
 	q.startInitiator()
 	return target
 }

@@ -26,21 +26,17 @@ const (
 	targetPort    = 3260
 )
 
-// NewTarget makes the machine its own storage system until the test ends. An Unavailable tells why it cannot: it
+// NewTarget makes the machine its own storage system until the test ends. It skips the test where it cannot: it
 // installs nothing, and it does not disturb a target server that serves others.
-func NewTarget(t testing.TB) (Target, error) {
+func NewTarget(t testing.TB) Target {
 	t.Helper()
-	if err := prepareTargetServer(t); err != nil {
-		return Target{}, err
-	}
-	if err := BorrowInitiator(t); err != nil {
-		return Target{}, err
-	}
+	prepareTargetServer(t)
+	BorrowInitiator(t)
 	name, file := machine.RandomName(), filepath.Join(t.TempDir(), machine.RandomName()+".vhdx")
 	made := Target{Port: targetPort, User: "csi-user", Secret: rand.Text()[:14]} // of the 12 to 16 characters
 	var err error
 	if made.Address, err = answering(t.Context(), made.Port); err != nil {
-		return Target{}, Unavailable(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err))
+		t.Skip(Unavailable(fmt.Sprintf("the iSCSI target server answers on no address of this machine: %v", err)))
 	}
 	atEnd(t, "removing the target's disk", func(context.Context) error {
 		_, err := powershell("Get-IscsiVirtualDisk | Where-Object Path -eq $env:FILE | Remove-IscsiVirtualDisk",
@@ -50,9 +46,8 @@ func NewTarget(t testing.TB) (Target, error) {
 		}
 		return err
 	})
-	if _, err := powershell("New-IscsiVirtualDisk -Path $env:FILE -SizeBytes 1GB", "FILE="+file); err != nil {
-		return Target{}, err
-	}
+	_, err = powershell("New-IscsiVirtualDisk -Path $env:FILE -SizeBytes 1GB", "FILE="+file)
+	check(t, err)
 	atEnd(t, "removing the target", func(context.Context) error {
 		_, err := powershell(`foreach ($target in Get-IscsiServerTarget | Where-Object TargetName -eq $env:TARGET) {
 			$target.LunMappings | ForEach-Object {
@@ -62,66 +57,34 @@ func NewTarget(t testing.TB) (Target, error) {
 		}`, "TARGET="+name)
 		return err
 	})
-	if made.IQN, err = makeTarget(name, file, made.User, made.Secret); err != nil {
-		return Target{}, err
-	}
+	made.IQN, err = makeTarget(name, file, made.User, made.Secret)
+	check(t, err)
 	atEnd(t, "ending the sessions", func(context.Context) error { return endSessions(made.IQN) })
-	return made, nil
+	return made
 }
 
 // prepareTargetServer starts the target server and has it serve the machine that it runs on, which it refuses unless
 // told otherwise.
-func prepareTargetServer(t testing.TB) error {
+func prepareTargetServer(t testing.TB) {
 	t.Helper()
-	m, err := winservice.Connect()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	server, err := m.Query(targetService)
-	if errors.Is(err, winservice.ErrNotInstalled) {
-		return Unavailable("the iSCSI target server is not installed on this machine; on Windows Server it is the feature " +
-			"FS-iSCSITarget-Server")
-	}
-	if err != nil {
-		return err
-	}
 	allowed := registryNumber{`SOFTWARE\Microsoft\iSCSI Target`, "AllowLoopBack", 1}
 	before, err := allowed.read()
-	if err != nil {
-		return err
-	}
-	if err := mayStart("iSCSI target server", server.State, server.Start); err != nil {
-		return err
-	}
-	if server.State != winservice.Running {
-		if err := startUntilEnd(t, m, targetService); err != nil {
-			return err
-		}
-	}
-	if err := targetServerIsFree(); err != nil {
-		return err
-	}
-	if err := allowed.set(t); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if before != "1" {
-		if err := winservice.Stop(ctx, m, targetService); err != nil {
-			return err
-		}
-	}
-	return winservice.Start(ctx, m, targetService)
-}
-
-// targetServerIsFree returns an Unavailable if the target server has targets that the tests did not make.
-func targetServerIsFree() error {
+	check(t, err)
+	start(t, targetService, "iSCSI target server (on Windows Server the feature FS-iSCSITarget-Server)")
 	names, err := powershell("(Get-IscsiServerTarget).TargetName")
-	if err != nil {
-		return err
-	}
-	return hasNoForeignTargets(strings.Fields(names))
+	check(t, err)
+	check(t, hasNoForeignTargets(strings.Fields(names)))
+	check(t, allowed.set(t))
+	check(t, withServices(func(m winservice.Manager) error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if before != "1" {
+			if err := winservice.Stop(ctx, m, targetService); err != nil {
+				return err
+			}
+		}
+		return winservice.Start(ctx, m, targetService)
+	}))
 }
 
 // makeTarget makes a target with CHAP, for every initiator, and gives it a disk.

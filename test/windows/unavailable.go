@@ -3,11 +3,24 @@
 package windows
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
+
+// check ends a test at an error, and skips one that a machine is unavailable for.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if missing := Unavailable(""); errors.As(err, &missing) {
+		t.Skip(missing)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
 // logging in to targets, is unknown.

@@ -72,10 +72,9 @@ func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) 
 func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(SettingsVariable, "")
 	s := emulatedSubject(t, scenario.DefaultSwitches())
-	s.Initiator = func(t testing.TB) error { // as of a machine
+	s.Initiator = func(t testing.TB) { // as of a machine
 		t.Helper()
 		(&inquiry{TB: t, Subject: Subject{Kernel: s.Kernel, Timeout: s.Timeout}}).startInitiator()
-		return nil
 	}
 	q := Question{18, "?", askSecretLengths}
 	if a := q.Ask(t, s); a.Status != "not asked" {

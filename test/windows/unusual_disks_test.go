@@ -72,10 +72,9 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 	s := emulatedSubject(t, scenario.DefaultSwitches())
 	lists, attach := new(atomic.Int32), s.Attach
 	s.Kernel = lateVolumes{s.Kernel, lists}
-	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) (Disk, error) {
+	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) Disk {
 		t.Helper()
-		d, err := attach(t, bytes, sectorSize)
-		return lateDisk{d, lists}, err
+		return lateDisk{attach(t, bytes, sectorSize), lists}
 	}
 	grownAndPulled(t, s, 512)
 }
@@ -139,8 +138,7 @@ func grownAndPulled(t *testing.T, s Subject, sector uint32) {
 	t.Helper()
 	q, ctx := &inquiry{TB: t, Subject: s}, t.Context()
 	n := q.agent()
-	d, err := s.Attach(t, 2*gib, sector)
-	q.check(err)
+	d := s.Attach(t, 2*gib, sector)
 	// A volume arrives some time after its disk or partition. Until then only listing it waits.
 	arrived := func() string {
 		t.Helper()

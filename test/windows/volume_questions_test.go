@@ -98,8 +98,7 @@ func askExtend(q *inquiry) {
 }
 
 func (q *inquiry) extend(sector uint32) (answer extend) {
-	d, err := q.Attach(q, 4*gib, sector)
-	q.check(err)
+	d := q.Attach(q, 4*gib, sector)
 	_, p := q.ntfsVolume(d.Number())
 	answer.Grown = q.grow(d, 5*gib) // the partition filled the disk
 	disk := q.openDisk(d.Number())
