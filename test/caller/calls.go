@@ -49,9 +49,11 @@ func (c *Calls) Steps() csiproxy.NodestepsClient { return c.clients().NodeSteps 
 // Context is the one of the calls.
 func (c *Calls) Context() context.Context { return c.ctx }
 
+// done is the error of a call whose answer says nothing.
+func done[T any](_ T, err error) error { return err }
+
 func (c *Calls) Rescan() error {
-	_, err := c.clients().Disk.Rescan(c.ctx, &diskapi.RescanRequest{})
-	return err
+	return done(c.clients().Disk.Rescan(c.ctx, &diskapi.RescanRequest{}))
 }
 
 func (c *Calls) ListDiskIDs() (map[uint32]*diskapi.DiskIDs, error) {
@@ -65,13 +67,11 @@ func (c *Calls) ListDiskLocations() (map[uint32]*diskapi.DiskLocation, error) {
 }
 
 func (c *Calls) PartitionDisk(number uint32) error {
-	_, err := c.clients().Disk.PartitionDisk(c.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number})
-	return err
+	return done(c.clients().Disk.PartitionDisk(c.ctx, &diskapi.PartitionDiskRequest{DiskNumber: number}))
 }
 
 func (c *Calls) SetDiskState(number uint32, online bool) error {
-	_, err := c.clients().Disk.SetDiskState(c.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-	return err
+	return done(c.clients().Disk.SetDiskState(c.ctx, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online}))
 }
 
 func (c *Calls) GetDiskState(number uint32) (online bool, err error) {
@@ -90,8 +90,7 @@ func (c *Calls) ListVolumesOnDisk(number uint32) ([]string, error) {
 }
 
 func (c *Calls) FormatVolume(id string) error {
-	_, err := c.clients().Volume.FormatVolume(c.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id})
-	return err
+	return done(c.clients().Volume.FormatVolume(c.ctx, &volumeapi.FormatVolumeRequest{VolumeId: id}))
 }
 
 func (c *Calls) IsVolumeFormatted(id string) (bool, error) {
@@ -100,19 +99,16 @@ func (c *Calls) IsVolumeFormatted(id string) (bool, error) {
 }
 
 func (c *Calls) MountVolume(id, path string) error {
-	_, err := c.clients().Volume.MountVolume(c.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
-	return err
+	return done(c.clients().Volume.MountVolume(c.ctx, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path}))
 }
 
 func (c *Calls) UnmountVolume(id, path string) error {
-	_, err := c.clients().Volume.UnmountVolume(c.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
-	return err
+	return done(c.clients().Volume.UnmountVolume(c.ctx, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path}))
 }
 
 // ResizeVolume grows to a size in bytes; 0: as far as the disk allows.
 func (c *Calls) ResizeVolume(id string, size int64) error {
-	_, err := c.clients().Volume.ResizeVolume(c.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: size})
-	return err
+	return done(c.clients().Volume.ResizeVolume(c.ctx, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: size}))
 }
 
 func (c *Calls) GetVolumeStats(id string) (total, used int64, err error) {
@@ -139,8 +135,7 @@ func (c *Calls) GetClosestVolumeIDFromTargetPath(path string) (id string, err er
 }
 
 func (c *Calls) WriteVolumeCache(id string) error {
-	_, err := c.clients().Volume.WriteVolumeCache(c.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
-	return err
+	return done(c.clients().Volume.WriteVolumeCache(c.ctx, &volumeapi.WriteVolumeCacheRequest{VolumeId: id}))
 }
 
 func (c *Calls) PathExists(path string) (bool, error) {
@@ -149,25 +144,21 @@ func (c *Calls) PathExists(path string) (bool, error) {
 }
 
 func (c *Calls) Mkdir(path string) error {
-	_, err := c.clients().Filesystem.Mkdir(c.ctx, &filesystemapi.MkdirRequest{Path: path})
-	return err
+	return done(c.clients().Filesystem.Mkdir(c.ctx, &filesystemapi.MkdirRequest{Path: path}))
 }
 
 func (c *Calls) Rmdir(path string, force bool) error {
-	_, err := c.clients().Filesystem.Rmdir(c.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force})
-	return err
+	return done(c.clients().Filesystem.Rmdir(c.ctx, &filesystemapi.RmdirRequest{Path: path, Force: force}))
 }
 
 func (c *Calls) RmdirContents(path string) error {
-	_, err := c.clients().Filesystem.RmdirContents(c.ctx, &filesystemapi.RmdirContentsRequest{Path: path})
-	return err
+	return done(c.clients().Filesystem.RmdirContents(c.ctx, &filesystemapi.RmdirContentsRequest{Path: path}))
 }
 
 // CreateSymlink makes a link to source at target.
 func (c *Calls) CreateSymlink(source, target string) error {
-	_, err := c.clients().Filesystem.CreateSymlink(c.ctx,
-		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-	return err
+	return done(c.clients().Filesystem.CreateSymlink(c.ctx,
+		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target}))
 }
 
 func (c *Calls) IsSymlink(path string) (bool, error) {
@@ -177,15 +168,13 @@ func (c *Calls) IsSymlink(path string) (bool, error) {
 
 // NewSmbGlobalMapping maps a share; local: the path of the link to it, "" for none.
 func (c *Calls) NewSmbGlobalMapping(remote, local, user, password string) error {
-	_, err := c.clients().SMB.NewSmbGlobalMapping(c.ctx, &smbapi.NewSmbGlobalMappingRequest{
+	return done(c.clients().SMB.NewSmbGlobalMapping(c.ctx, &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: remote, LocalPath: local, Username: user, Password: password,
-	})
-	return err
+	}))
 }
 
 func (c *Calls) RemoveSmbGlobalMapping(remote string) error {
-	_, err := c.clients().SMB.RemoveSmbGlobalMapping(c.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote})
-	return err
+	return done(c.clients().SMB.RemoveSmbGlobalMapping(c.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote}))
 }
 
 func (c *Calls) GetService(name string) (*systemapi.GetServiceResponse, error) {
@@ -193,20 +182,17 @@ func (c *Calls) GetService(name string) (*systemapi.GetServiceResponse, error) {
 }
 
 func (c *Calls) StartService(name string) error {
-	_, err := c.clients().System.StartService(c.ctx, &systemapi.StartServiceRequest{Name: name})
-	return err
+	return done(c.clients().System.StartService(c.ctx, &systemapi.StartServiceRequest{Name: name}))
 }
 
 func (c *Calls) StopService(name string, force bool) error {
-	_, err := c.clients().System.StopService(c.ctx, &systemapi.StopServiceRequest{Name: name, Force: force})
-	return err
+	return done(c.clients().System.StopService(c.ctx, &systemapi.StopServiceRequest{Name: name, Force: force}))
 }
 
 // StageDisk stages a disk by its number.
 func (c *Calls) StageDisk(number uint32, path string) error {
-	_, err := c.Steps().StageDisk(c.ctx, &stepsapi.StageDiskRequest{TargetPath: path,
-		Disk: &stepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}})
-	return err
+	return done(c.Steps().StageDisk(c.ctx, &stepsapi.StageDiskRequest{TargetPath: path,
+		Disk: &stepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}}))
 }
 
 // GetUsage returns how full the volume or share at a path is, in bytes.
@@ -217,17 +203,14 @@ func (c *Calls) GetUsage(path string) (total, used int64, err error) {
 
 // StageShare stages a share with the account that every emulated node has.
 func (c *Calls) StageShare(remote, path string) error {
-	_, err := c.Steps().StageShare(c.ctx, &stepsapi.StageShareRequest{RemotePath: remote, TargetPath: path,
-		Username: User, Password: Password})
-	return err
+	return done(c.Steps().StageShare(c.ctx, &stepsapi.StageShareRequest{RemotePath: remote, TargetPath: path,
+		Username: User, Password: Password}))
 }
 
 func (c *Calls) Publish(source, path string) error {
-	_, err := c.Steps().Publish(c.ctx, &stepsapi.PublishRequest{SourcePath: source, TargetPath: path})
-	return err
+	return done(c.Steps().Publish(c.ctx, &stepsapi.PublishRequest{SourcePath: source, TargetPath: path}))
 }
 
 func (c *Calls) Unstage(path string) error {
-	_, err := c.Steps().Unstage(c.ctx, &stepsapi.UnstageRequest{TargetPath: path})
-	return err
+	return done(c.Steps().Unstage(c.ctx, &stepsapi.UnstageRequest{TargetPath: path}))
 }

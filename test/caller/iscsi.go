@@ -22,8 +22,8 @@ func portalAt(address string) *iscsiapi.TargetPortal {
 }
 
 func (c *Calls) AddTargetPortal(address string) error {
-	_, err := c.clients().ISCSI.AddTargetPortal(c.ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portalAt(address)})
-	return err
+	return done(c.clients().ISCSI.AddTargetPortal(c.ctx,
+		&iscsiapi.AddTargetPortalRequest{TargetPortal: portalAt(address)}))
 }
 
 func (c *Calls) DiscoverTargetPortal(address string) (iqns []string, err error) {
@@ -33,9 +33,8 @@ func (c *Calls) DiscoverTargetPortal(address string) (iqns []string, err error) 
 }
 
 func (c *Calls) RemoveTargetPortal(address string) error {
-	_, err := c.clients().ISCSI.RemoveTargetPortal(c.ctx,
-		&iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalAt(address)})
-	return err
+	return done(c.clients().ISCSI.RemoveTargetPortal(c.ctx,
+		&iscsiapi.RemoveTargetPortalRequest{TargetPortal: portalAt(address)}))
 }
 
 // ListTargetPortals returns ADDRESS:PORT of each.
@@ -52,16 +51,14 @@ func (c *Calls) ConnectTarget(iqn string) error { return c.ConnectTargetAs(iqn, 
 
 // ConnectTargetAs logs in to a target of Array.
 func (c *Calls) ConnectTargetAs(iqn string, how iscsiapi.AuthenticationType, user, secret string) error {
-	_, err := c.clients().ISCSI.ConnectTarget(c.ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portalAt(Array),
-		Iqn: iqn, AuthType: how, ChapUsername: user, ChapSecret: secret})
-	return err
+	return done(c.clients().ISCSI.ConnectTarget(c.ctx, &iscsiapi.ConnectTargetRequest{TargetPortal: portalAt(Array),
+		Iqn: iqn, AuthType: how, ChapUsername: user, ChapSecret: secret}))
 }
 
 // DisconnectTarget logs out of a target of Array.
 func (c *Calls) DisconnectTarget(iqn string) error {
-	_, err := c.clients().ISCSI.DisconnectTarget(c.ctx,
-		&iscsiapi.DisconnectTargetRequest{TargetPortal: portalAt(Array), Iqn: iqn})
-	return err
+	return done(c.clients().ISCSI.DisconnectTarget(c.ctx,
+		&iscsiapi.DisconnectTargetRequest{TargetPortal: portalAt(Array), Iqn: iqn}))
 }
 
 // GetTargetDisks returns the disks of a target of Array.
@@ -72,8 +69,8 @@ func (c *Calls) GetTargetDisks(iqn string) (disks []string, err error) {
 }
 
 func (c *Calls) SetMutualChapSecret(secret string) error {
-	_, err := c.clients().ISCSI.SetMutualChapSecret(c.ctx, &iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: secret})
-	return err
+	return done(c.clients().ISCSI.SetMutualChapSecret(c.ctx,
+		&iscsiapi.SetMutualChapSecretRequest{MutualChapSecret: secret}))
 }
 
 // Discovered registers Array, and returns its targets.
