@@ -170,16 +170,6 @@ func (n *Node) SetSwitch(name, answer string) {
 	n.must("setting a switch", n.node().SetSwitch(name, answer))
 }
 
-// Switches returns the node's current answers, by name.
-func (n *Node) Switches() map[string]string {
-	n.t.Helper()
-	answers := map[string]string{}
-	for _, s := range n.node().Switches() {
-		answers[s.Name] = s.Value
-	}
-	return answers
-}
-
 // Now returns the node's time. Services that start or stop, iSCSI portals that are cut off, the times of files that the
 // agent makes and operations with Options.WindowsTiming go by it; deadlines of calls do not.
 func (n *Node) Now() time.Time {
