@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -187,12 +186,9 @@ func (m *Mounter) find(ctx context.Context, match Match) (Disk, error) {
 }
 
 func list(disks []Disk) string {
-	texts := slices.Collect(func(yield func(string) bool) {
-		for _, d := range disks {
-			if !yield(d.String()) {
-				return
-			}
-		}
-	})
+	var texts []string
+	for _, d := range disks {
+		texts = append(texts, d.String())
+	}
 	return strings.Join(texts, "; ")
 }

@@ -43,11 +43,12 @@ func Of(method string, err error) codes.Code {
 		return codes.Canceled
 	case errors.Is(err, fs.ErrInvalid):
 		return codes.InvalidArgument
-	case isAny(err, csiproxy.ErrDiskNotFound, csiproxy.ErrVolumeNotFound, csiproxy.ErrPathNotFound,
-		csiproxy.ErrNotMounted, fs.ErrNotExist):
+	case errors.Is(err, csiproxy.ErrDiskNotFound), errors.Is(err, csiproxy.ErrVolumeNotFound),
+		errors.Is(err, csiproxy.ErrPathNotFound), errors.Is(err, csiproxy.ErrNotMounted), errors.Is(err, fs.ErrNotExist):
 		return codes.NotFound
 	// Unimplemented would mean that the plugin lacks the method.
-	case isAny(err, csiproxy.ErrAmbiguous, csiproxy.ErrDiskTooSmall, csiproxy.ErrNotFormatted, csiproxy.ErrUnsupported):
+	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrDiskTooSmall),
+		errors.Is(err, csiproxy.ErrNotFormatted), errors.Is(err, csiproxy.ErrUnsupported):
 		return codes.FailedPrecondition
 	case errors.As(err, &call) && call.Code == codes.InvalidArgument &&
 		(method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):
@@ -56,13 +57,4 @@ func Of(method string, err error) codes.Code {
 		return codes.Internal
 	}
 	return status.Code(err)
-}
-
-func isAny(err error, kinds ...error) bool {
-	for _, kind := range kinds {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
 }
