@@ -3,8 +3,11 @@
 package v2_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -77,6 +80,14 @@ func begin(t *testing.T) (*csiproxytest.Node, driver) {
 		systemapi.New(), volumeapi.New())
 }
 
+// ok makes a call, which must succeed.
+func ok[Q, A any](t *testing.T, call func(context.Context, *Q) (*A, error), request *Q) *A {
+	t.Helper()
+	answer, err := call(t.Context(), request)
+	must(t, fmt.Sprintf("%T", request), err)
+	return answer
+}
+
 func must(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
@@ -87,61 +98,46 @@ func must(t *testing.T, what string, err error) {
 // TestVolumeLife takes the steps of a disk driver with a volume from its first pod to the next, each step twice.
 func TestVolumeLife(t *testing.T) {
 	n, d := begin(t)
-	ctx := t.Context()
-
-	ids, err := d.disk.ListDiskIDs(ctx, &disk.ListDiskIDsRequest{})
-	must(t, "listing the disks", err)
+	ids := ok(t, d.disk.ListDiskIDs, &disk.ListDiskIDsRequest{})
 	if got := *ids.DiskIDs[2]; got != (disk.DiskIDs{Page83: "EMULATED  disk-2", SerialNumber: "vol0123456789abcdef2"}) {
 		t.Errorf("disk 2 is %+v", got)
 	}
-	locations, err := d.disk.ListDiskLocations(ctx, &disk.ListDiskLocationsRequest{})
-	must(t, "locating the disks", err)
+	locations := ok(t, d.disk.ListDiskLocations, &disk.ListDiskLocationsRequest{})
 	if got := *locations.DiskLocations[2]; got != (disk.DiskLocation{Adapter: "0", Bus: "0", Target: "0", LUNID: "2"}) {
 		t.Errorf("disk 2 is at %+v", got)
 	}
 
-	_, err = d.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
-	if !errors.Is(err, csiproxy.ErrNotMounted) {
+	if _, err := d.volume.GetVolumeIDFromTargetPath(t.Context(),
+		&volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging}); !errors.Is(err, csiproxy.ErrNotMounted) {
 		t.Errorf("before staging: %v, want ErrNotMounted", err)
 	}
-	_, err = d.files.Mkdir(ctx, &filesystem.MkdirRequest{Path: `C:\var\lib\kubelet\pods\1234`})
-	must(t, "making the directory of the pod", err)
+	ok(t, d.files.Mkdir, &filesystem.MkdirRequest{Path: `C:\var\lib\kubelet\pods\1234`})
 	var id string
 	for range 2 {
 		id = stage(t, d, 2)
-		_, err = d.files.CreateSymlink(ctx, &filesystem.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
-		must(t, "publishing", err)
+		ok(t, d.files.CreateSymlink, &filesystem.CreateSymlinkRequest{SourcePath: staging, TargetPath: publish})
 	}
 	n.WriteFile(publish+`\data`, "precious")
 
-	_, err = d.disk.Rescan(ctx, &disk.RescanRequest{})
-	must(t, "rescanning", err)
+	ok(t, d.disk.Rescan, &disk.RescanRequest{})
 	n.GrowDisk(2, 24<<30)
-	_, err = d.volume.ResizeVolume(ctx, &volume.ResizeVolumeRequest{VolumeID: id})
-	must(t, "growing", err)
-	size, err := d.disk.GetDiskStats(ctx, &disk.GetDiskStatsRequest{DiskNumber: 2})
-	must(t, "size of the disk", err)
-	stats, err := d.volume.GetVolumeStats(ctx, &volume.GetVolumeStatsRequest{VolumeID: id})
-	must(t, "size of the volume", err)
+	ok(t, d.volume.ResizeVolume, &volume.ResizeVolumeRequest{VolumeID: id})
+	size := ok(t, d.disk.GetDiskStats, &disk.GetDiskStatsRequest{DiskNumber: 2})
+	stats := ok(t, d.volume.GetVolumeStats, &volume.GetVolumeStatsRequest{VolumeID: id})
 	if size.TotalBytes != 24<<30 || stats.TotalBytes < 23<<30 || stats.UsedBytes <= 0 {
 		t.Errorf("the disk has %d bytes, the volume %+v, want both grown to 24 GiB", size.TotalBytes, stats)
 	}
 
 	for _, path := range []string{publish, staging} {
-		is, err := d.files.IsSymlink(ctx, &filesystem.IsSymlinkRequest{Path: path})
-		must(t, "is it a link", err)
-		if !is.IsSymlink {
+		if !ok(t, d.files.IsSymlink, &filesystem.IsSymlinkRequest{Path: path}).IsSymlink {
 			t.Errorf("IsSymlink(%s) = false, want true", path)
 		}
 	}
 	for range 2 {
-		_, err = d.files.Rmdir(ctx, &filesystem.RmdirRequest{Path: publish, Force: true})
-		must(t, "unpublishing", err)
+		ok(t, d.files.Rmdir, &filesystem.RmdirRequest{Path: publish, Force: true})
 		unstage(t, d, id)
 	}
-	state, err := d.disk.GetDiskState(ctx, &disk.GetDiskStateRequest{DiskNumber: 2})
-	must(t, "state of the disk", err)
-	if state.IsOnline {
+	if ok(t, d.disk.GetDiskState, &disk.GetDiskStateRequest{DiskNumber: 2}).IsOnline {
 		t.Error("the disk is online after unstaging")
 	}
 
@@ -156,30 +152,18 @@ func TestVolumeLife(t *testing.T) {
 // stage mounts a disk's volume at the staging directory.
 func stage(t *testing.T, d driver, number uint32) (id string) {
 	t.Helper()
-	ctx := t.Context()
-	_, err := d.disk.PartitionDisk(ctx, &disk.PartitionDiskRequest{DiskNumber: number})
-	must(t, "partitioning", err)
-	_, err = d.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
-	must(t, "bringing online", err)
-	volumes, err := d.volume.ListVolumesOnDisk(ctx, &volume.ListVolumesOnDiskRequest{DiskNumber: number,
-		PartitionNumber: 2}) // behind the reserved one
-	must(t, "listing the volumes", err)
-	id = volumes.VolumeIDs[0]
-	formatted, err := d.volume.IsVolumeFormatted(ctx, &volume.IsVolumeFormattedRequest{VolumeID: id})
-	must(t, "is it formatted", err)
-	if !formatted.Formatted {
-		_, err = d.volume.FormatVolume(ctx, &volume.FormatVolumeRequest{VolumeID: id})
-		must(t, "formatting", err)
+	ok(t, d.disk.PartitionDisk, &disk.PartitionDiskRequest{DiskNumber: number})
+	ok(t, d.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: number, IsOnline: true})
+	id = ok(t, d.volume.ListVolumesOnDisk, &volume.ListVolumesOnDiskRequest{DiskNumber: number,
+		PartitionNumber: 2}).VolumeIDs[0] // behind the reserved one
+	if !ok(t, d.volume.IsVolumeFormatted, &volume.IsVolumeFormattedRequest{VolumeID: id}).Formatted {
+		ok(t, d.volume.FormatVolume, &volume.FormatVolumeRequest{VolumeID: id})
 	}
-	_, err = d.volume.MountVolume(ctx, &volume.MountVolumeRequest{VolumeID: id, TargetPath: staging})
-	must(t, "mounting", err)
-	mounted, err := d.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
-	must(t, "what is mounted", err)
-	closest, err := d.volume.GetClosestVolumeIDFromTargetPath(ctx,
+	ok(t, d.volume.MountVolume, &volume.MountVolumeRequest{VolumeID: id, TargetPath: staging})
+	mounted := ok(t, d.volume.GetVolumeIDFromTargetPath, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+	closest := ok(t, d.volume.GetClosestVolumeIDFromTargetPath,
 		&volume.GetClosestVolumeIDFromTargetPathRequest{TargetPath: staging})
-	must(t, "what is mounted closest", err)
-	on, err := d.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
-	must(t, "which disk", err)
+	on := ok(t, d.volume.GetDiskNumberFromVolumeID, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
 	if mounted.VolumeID != id || closest.VolumeID != id || on.DiskNumber != number {
 		t.Errorf("mounted are %s and %s on disk %d, want %s on disk %d", mounted.VolumeID, closest.VolumeID,
 			on.DiskNumber, id, number)
@@ -190,61 +174,46 @@ func stage(t *testing.T, d driver, number uint32) (id string) {
 // unstage unmounts the volume.
 func unstage(t *testing.T, d driver, id string) {
 	t.Helper()
-	ctx := t.Context()
-	_, err := d.volume.GetVolumeIDFromTargetPath(ctx, &volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
+	_, err := d.volume.GetVolumeIDFromTargetPath(t.Context(),
+		&volume.GetVolumeIDFromTargetPathRequest{TargetPath: staging})
 	if errors.Is(err, csiproxy.ErrNotMounted) {
 		return // done before
 	}
 	must(t, "what is mounted", err)
-	_, err = d.volume.UnmountVolume(ctx, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
-	must(t, "unmounting", err)
-	_, err = d.files.Rmdir(ctx, &filesystem.RmdirRequest{Path: staging, Force: true})
-	must(t, "removing the staging directory", err)
-	on, err := d.volume.GetDiskNumberFromVolumeID(ctx, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
-	must(t, "which disk", err)
-	_, err = d.volume.WriteVolumeCache(ctx, &volume.WriteVolumeCacheRequest{VolumeID: id})
-	must(t, "flushing", err)
-	_, err = d.disk.SetDiskState(ctx, &disk.SetDiskStateRequest{DiskNumber: on.DiskNumber})
-	must(t, "taking offline", err)
+	ok(t, d.volume.UnmountVolume, &volume.UnmountVolumeRequest{VolumeID: id, TargetPath: staging})
+	ok(t, d.files.Rmdir, &filesystem.RmdirRequest{Path: staging, Force: true})
+	on := ok(t, d.volume.GetDiskNumberFromVolumeID, &volume.GetDiskNumberFromVolumeIDRequest{VolumeID: id})
+	ok(t, d.volume.WriteVolumeCache, &volume.WriteVolumeCacheRequest{VolumeID: id})
+	ok(t, d.disk.SetDiskState, &disk.SetDiskStateRequest{DiskNumber: on.DiskNumber})
 }
 
 // TestShareLife takes a share through an SMB driver's life.
 func TestShareLife(t *testing.T) {
 	n, d := begin(t)
-	ctx := t.Context()
 	valid := func() bool {
 		t.Helper()
-		r, err := d.files.PathValid(ctx, &filesystem.PathValidRequest{Path: share})
-		must(t, "is the share reached", err)
-		return r.Valid
+		return ok(t, d.files.PathValid, &filesystem.PathValidRequest{Path: share}).Valid
 	}
 	request := &smb.NewSMBGlobalMappingRequest{RemotePath: share, LocalPath: publish, Username: "csi", Password: "wrong"}
-	_, err := d.files.Mkdir(ctx, &filesystem.MkdirRequest{Path: `C:\var\lib\kubelet\pods\1234`})
-	must(t, "making the directory of the pod", err)
-	if _, err := d.smb.NewSMBGlobalMapping(ctx, request); !errors.Is(err, csiproxy.ErrCredentials) || valid() {
+	ok(t, d.files.Mkdir, &filesystem.MkdirRequest{Path: `C:\var\lib\kubelet\pods\1234`})
+	if _, err := d.smb.NewSMBGlobalMapping(t.Context(), request); !errors.Is(err, csiproxy.ErrCredentials) || valid() {
 		t.Errorf("a wrong password: %v, want ErrCredentials, and nothing mapped", err)
 	}
 	request.Password = "csi-password"
 	for range 2 {
-		_, err = d.smb.NewSMBGlobalMapping(ctx, request)
-		must(t, "mapping", err)
+		ok(t, d.smb.NewSMBGlobalMapping, request)
 	}
 	if got := n.Readlink(publish); got != share+`\` || !valid() {
 		t.Errorf("the link leads to %s, want %s\\", got, share)
 	}
 	n.WriteFile(publish+`\data`, "shared")
-	_, err = d.files.Rmdir(ctx, &filesystem.RmdirRequest{Path: publish, Force: true})
-	must(t, "removing the link", err)
-	_, err = d.files.RmdirContents(ctx, &filesystem.RmdirContentsRequest{Path: `C:\var\lib\kubelet\pods`})
-	must(t, "removing the directory of the pod", err)
-	exists, err := d.files.PathExists(ctx, &filesystem.PathExistsRequest{Path: `C:\var\lib\kubelet\pods\1234`})
-	must(t, "is the directory there", err)
-	if exists.Exists {
+	ok(t, d.files.Rmdir, &filesystem.RmdirRequest{Path: publish, Force: true})
+	ok(t, d.files.RmdirContents, &filesystem.RmdirContentsRequest{Path: `C:\var\lib\kubelet\pods`})
+	if ok(t, d.files.PathExists, &filesystem.PathExistsRequest{Path: `C:\var\lib\kubelet\pods\1234`}).Exists {
 		t.Error("the directory of the pod is still there")
 	}
 	for range 2 {
-		_, err = d.smb.RemoveSMBGlobalMapping(ctx, &smb.RemoveSMBGlobalMappingRequest{RemotePath: share})
-		must(t, "unmapping", err)
+		ok(t, d.smb.RemoveSMBGlobalMapping, &smb.RemoveSMBGlobalMappingRequest{RemotePath: share})
 	}
 	if valid() {
 		t.Error("the share is still mapped")
@@ -254,75 +223,49 @@ func TestShareLife(t *testing.T) {
 // TestTargetLife takes a target through an iSCSI driver's life.
 func TestTargetLife(t *testing.T) {
 	_, d := begin(t)
-	ctx := t.Context()
 	portal := &iscsi.TargetPortal{TargetAddress: "192.0.2.10"}
 	const target = "iqn.2026-01.emulated:mutual"
-	_, err := d.iscsi.AddTargetPortal(ctx, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
-	must(t, "adding the portal", err)
-	portals, err := d.iscsi.ListTargetPortals(ctx, &iscsi.ListTargetPortalsRequest{})
-	must(t, "listing the portals", err)
-	if len(portals.TargetPortals) != 1 ||
-		*portals.TargetPortals[0] != (iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}) {
-		t.Errorf("portals: %+v", portals.TargetPortals)
+	ok(t, d.iscsi.AddTargetPortal, &iscsi.AddTargetPortalRequest{TargetPortal: portal})
+	portals := ok(t, d.iscsi.ListTargetPortals, &iscsi.ListTargetPortalsRequest{}).TargetPortals
+	if len(portals) != 1 || *portals[0] != (iscsi.TargetPortal{TargetAddress: "192.0.2.10", TargetPort: 3260}) {
+		t.Errorf("portals: %+v", portals)
 	}
-	found, err := d.iscsi.DiscoverTargetPortal(ctx, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal})
-	must(t, "discovering", err)
-	if len(found.IQNs) != 3 {
-		t.Errorf("found %q, want three targets", found.IQNs)
+	found := ok(t, d.iscsi.DiscoverTargetPortal, &iscsi.DiscoverTargetPortalRequest{TargetPortal: portal}).IQNs
+	if len(found) != 3 {
+		t.Errorf("found %q, want three targets", found)
 	}
-	_, err = d.iscsi.SetMutualChapSecret(ctx, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "mutual-secret1"})
-	must(t, "setting the secret", err)
-	_, err = d.iscsi.ConnectTarget(ctx, &iscsi.ConnectTargetRequest{
-		TargetPortal: portal, IQN: target, AuthType: iscsi.MUTUAL_CHAP, ChapUsername: "csi-user",
-		ChapSecret: "chap-secret-123",
-	})
-	must(t, "logging in", err)
-	disks, err := d.iscsi.GetTargetDisks(ctx, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: target})
-	must(t, "asking for the disks", err)
-	if len(disks.DiskIDs) != 1 || disks.DiskIDs[0] != "3" {
-		t.Errorf("the target's disks are %q, want 3", disks.DiskIDs)
+	ok(t, d.iscsi.SetMutualChapSecret, &iscsi.SetMutualChapSecretRequest{MutualChapSecret: "mutual-secret1"})
+	ok(t, d.iscsi.ConnectTarget, &iscsi.ConnectTargetRequest{TargetPortal: portal, IQN: target,
+		AuthType: iscsi.MUTUAL_CHAP, ChapUsername: "csi-user", ChapSecret: "chap-secret-123"})
+	disks := ok(t, d.iscsi.GetTargetDisks, &iscsi.GetTargetDisksRequest{TargetPortal: portal, IQN: target}).DiskIDs
+	if !slices.Equal(disks, []string{"3"}) {
+		t.Errorf("the target's disks are %q, want 3", disks)
 	}
 	stage(t, d, 3)
-	_, err = d.files.Rmdir(ctx, &filesystem.RmdirRequest{Path: staging, Force: true})
-	must(t, "unmounting", err)
-	_, err = d.iscsi.DisconnectTarget(ctx, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: target})
-	must(t, "logging out", err)
-	_, err = d.iscsi.RemoveTargetPortal(ctx, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
-	must(t, "removing the portal", err)
+	ok(t, d.files.Rmdir, &filesystem.RmdirRequest{Path: staging, Force: true})
+	ok(t, d.iscsi.DisconnectTarget, &iscsi.DisconnectTargetRequest{TargetPortal: portal, IQN: target})
+	ok(t, d.iscsi.RemoveTargetPortal, &iscsi.RemoveTargetPortalRequest{TargetPortal: portal})
 }
 
 func TestSystem(t *testing.T) {
 	_, d := begin(t)
-	ctx := t.Context()
-	serial, err := d.system.GetBIOSSerialNumber(ctx, &system.GetBIOSSerialNumberRequest{})
-	must(t, "reading the serial number", err)
-	if serial.SerialNumber != "EMU-0000-0001" {
-		t.Errorf("the serial number is %q", serial.SerialNumber)
+	serial := ok(t, d.system.GetBIOSSerialNumber, &system.GetBIOSSerialNumberRequest{}).SerialNumber
+	if serial != "EMU-0000-0001" {
+		t.Errorf("the serial number is %q", serial)
 	}
-	state := func() system.GetServiceResponse {
+	is := func(status system.ServiceStatus) {
 		t.Helper()
-		r, err := d.system.GetService(ctx, &system.GetServiceRequest{Name: "Spooler"})
-		must(t, "asking for the service", err)
-		return *r
+		want := system.GetServiceResponse{DisplayName: "Spooler", StartType: system.START_TYPE_MANUAL, Status: status}
+		if got := *ok(t, d.system.GetService, &system.GetServiceRequest{Name: "Spooler"}); got != want {
+			t.Errorf("the service is %+v, want %+v", got, want)
+		}
 	}
-	stopped := system.GetServiceResponse{DisplayName: "Spooler", StartType: system.START_TYPE_MANUAL,
-		Status: system.SERVICE_STATUS_STOPPED}
-	running := stopped
-	running.Status = system.SERVICE_STATUS_RUNNING
-	if got := state(); got != stopped {
-		t.Errorf("the service is %+v, want %+v", got, stopped)
-	}
-	_, err = d.system.StartService(ctx, &system.StartServiceRequest{Name: "Spooler"})
-	must(t, "starting", err)
-	if got := state(); got != running {
-		t.Errorf("the service is %+v, want %+v", got, running)
-	}
-	_, err = d.system.StopService(ctx, &system.StopServiceRequest{Name: "Spooler"})
-	must(t, "stopping", err)
-	if got := state(); got != stopped {
-		t.Errorf("the service is %+v, want %+v", got, stopped)
-	}
-	if r, err := d.system.GetService(ctx, &system.GetServiceRequest{Name: "none"}); r == nil ||
+	is(system.SERVICE_STATUS_STOPPED)
+	ok(t, d.system.StartService, &system.StartServiceRequest{Name: "Spooler"})
+	is(system.SERVICE_STATUS_RUNNING)
+	ok(t, d.system.StopService, &system.StopServiceRequest{Name: "Spooler"})
+	is(system.SERVICE_STATUS_STOPPED)
+	if r, err := d.system.GetService(t.Context(), &system.GetServiceRequest{Name: "none"}); r == nil ||
 		!errors.Is(err, csiproxy.ErrServiceNotFound) {
 		t.Errorf("no such service: %v, %v, want a response and ErrServiceNotFound", r, err)
 	}
@@ -335,8 +278,7 @@ func TestReadOnlyOverAClient(t *testing.T) {
 	ctx := t.Context()
 	attributes := d.disk.(disk.ReadOnly)
 	n.SetDiskReadOnly(1, true)
-	_, err := attributes.SetDiskReadOnly(ctx, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
-	must(t, "making disk 1 writable", err)
+	ok(t, attributes.SetDiskReadOnly, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
 	for _, found := range n.Tree().GetDisks() {
 		if found.GetNumber() == 1 && (found.GetReadOnly() || !found.GetOnline()) {
 			t.Errorf("disk 1 is %v", found)
@@ -361,8 +303,7 @@ func TestServiceInfoInWords(t *testing.T) {
 	if info.StartType != "Manual" || info.Status != "Stopped" {
 		t.Errorf("the HostAPI says %+v", info)
 	}
-	r, err := newDriver(t, n.Client()).system.GetService(t.Context(), &system.GetServiceRequest{Name: "Spooler"})
-	must(t, "asking for a service", err)
+	r := ok(t, newDriver(t, n.Client()).system.GetService, &system.GetServiceRequest{Name: "Spooler"})
 	older := func(start system.Startype) bool { return start == system.START_TYPE_MANUAL } // in terms of v2.0.0-alpha.1
 	if !older(r.StartType) || r.Status != system.SERVICE_STATUS_STOPPED {
 		t.Errorf("the group says %+v", r)

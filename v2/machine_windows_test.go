@@ -21,15 +21,12 @@ func TestThisMachine(t *testing.T) {
 	files, err := filesystem.New(filesystemapi.New())
 	must(t, "making the group", err)
 	sub := filepath.Join(dir, "a", "b")
-	_, err = files.Mkdir(t.Context(), &filesystem.MkdirRequest{Path: sub})
-	must(t, "making a directory", err)
+	ok(t, files.Mkdir, &filesystem.MkdirRequest{Path: sub})
 	if info, err := os.Stat(sub); err != nil || !info.IsDir() {
 		t.Errorf("%s: %v, want a directory", sub, err)
 	}
-	exists, err := files.PathExists(t.Context(), &filesystem.PathExistsRequest{Path: sub})
-	must(t, "looking for it", err)
-	_, err = files.Rmdir(t.Context(), &filesystem.RmdirRequest{Path: sub})
-	must(t, "removing it", err)
+	exists := ok(t, files.PathExists, &filesystem.PathExistsRequest{Path: sub})
+	ok(t, files.Rmdir, &filesystem.RmdirRequest{Path: sub})
 	if _, err := os.Stat(sub); !exists.Exists || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("exists: %t, and after its removal %v", exists.Exists, err)
 	}
