@@ -5,7 +5,6 @@ package deploy
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,9 +17,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
-
-// Run the tests with -update to rewrite the golden files, and read the difference.
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // required sets the values that must be given, and no others.
 const required = "charts/csi-proxy/ci/required-values.yaml"
@@ -41,29 +37,15 @@ func TestChartHasItsIcon(t *testing.T) {
 	}
 }
 
+const valuesFiles = "test/deploy/testdata/chart/*.values.yaml"
+
 // Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml, and an API server would accept the result.
 func TestChartRenders(t *testing.T) {
-	files, err := filepath.Glob("testdata/chart/*.values.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d sets of values, %v", len(files), err)
-	}
-	for _, file := range files {
+	for _, file := range matching(t, valuesFiles) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".values.yaml"), func(t *testing.T) {
-			got := template(t, "test/deploy/"+file)
+			got := template(t, file)
 			daemonSet(t, decode(t, got))
-			golden := strings.TrimSuffix(file, ".values.yaml") + ".golden.yaml"
-			if *update {
-				if err := os.WriteFile(golden, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("golden - rendered +:\n%s", diff)
-			}
+			isGolden(t, strings.TrimSuffix(file, ".values.yaml")+".golden.yaml", string(got))
 		})
 	}
 }
@@ -162,15 +144,11 @@ func TestChartRefusesWhatCmdReads(t *testing.T) {
 // A new version of the chart alone replaces no agent: the pods' template stays as it is.
 func TestChartsVersionReplacesNoAgent(t *testing.T) {
 	newer := filepath.Join(t.TempDir(), "csi-proxy")
-	if err := os.CopyFS(newer, os.DirFS(chart)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.CopyFS(newer, os.DirFS(chart)))
 	file := filepath.Join(newer, "Chart.yaml")
 	metadata := regexp.MustCompile(`(?m)^version: .*$`).ReplaceAll(read(t, "charts/csi-proxy/Chart.yaml"),
 		[]byte("version: 99.0.0"))
-	if err := os.WriteFile(file, metadata, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(file, metadata, 0o600))
 	for _, mode := range []string{"daemonset", "service"} {
 		var sets []*appsv1.DaemonSet
 		for _, from := range []string{chart, newer} {
@@ -247,9 +225,7 @@ func TestSchemaHasTheAPIs(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(read(t, "charts/csi-proxy/values.schema.json"), &schema); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(read(t, "charts/csi-proxy/values.schema.json"), &schema))
 	got := map[string][]string{}
 	for group, value := range schema.Properties.Agent.Properties.APIs.Properties {
 		for _, choice := range value.AnyOf {

@@ -42,9 +42,7 @@ func TestEmulatedImage(t *testing.T) {
 	}
 	// Short: a socket's path must not be longer than 107 bytes. The image's user passes through it.
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has too long a path
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	image := filepath.Join(dir, "image")
 	var user string
@@ -88,12 +86,8 @@ func TestEmulatedImage(t *testing.T) {
 	var log strings.Builder
 	container.Stderr = &log
 	stdout, err := container.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := container.Start(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, container.Start())
 	t.Cleanup(func() { _ = container.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if line != "ready 24\n" {
@@ -105,9 +99,7 @@ func TestEmulatedImage(t *testing.T) {
 	if out, err := control.CombinedOutput(); err != nil {
 		t.Errorf("from the volume of the sockets: %v\n%s", err, out)
 	}
-	if err := container.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, container.Process.Signal(syscall.SIGTERM))
 	if err := container.Wait(); err != nil {
 		t.Errorf("docker stop: %v\n%s", err, log.String())
 	}

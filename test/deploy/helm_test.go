@@ -34,9 +34,7 @@ func building(name string) func() (string, error) {
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	binary, err := built[name]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return binary
 }
 

@@ -20,17 +20,13 @@ import (
 func dockerfile(t *testing.T, path string) []instructions.Command {
 	t.Helper()
 	parsed, err := parser.Parse(bytes.NewReader(read(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var warnings []string
 	lint := linter.New(&linter.Config{Warn: func(rule, description, _, message string, _ []parser.Range) {
 		warnings = append(warnings, rule+": "+description+": "+message)
 	}})
 	stages, _, err := instructions.Parse(parsed.AST, lint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if len(warnings) > 0 || len(parsed.Warnings) > 0 {
 		t.Errorf("BuildKit's linter: %q, parser: %v", warnings, parsed.Warnings)
 	}

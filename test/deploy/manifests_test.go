@@ -10,25 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // exampleDriver is the manifest of the example driver.
 const exampleDriver = "examples/csi-driver/driver.yaml"
 
 func TestManifests(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d manifests, %v", len(files), err)
-	}
-	for _, file := range append(files, filepath.Join(root, exampleDriver)) {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			path, err := filepath.Rel(root, file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			daemonSet(t, decode(t, read(t, path)))
-		})
+	for _, file := range append(matching(t, "deploy/kubernetes/*.yaml"), exampleDriver) {
+		t.Run(filepath.Base(file), func(t *testing.T) { daemonSet(t, decode(t, read(t, file))) })
 	}
 }
 
@@ -110,28 +99,16 @@ func served(t *testing.T, values string) []string {
 // The plain manifests equal the chart's defaults.
 func TestAgentManifestIsTheChartsDefault(t *testing.T) {
 	manifest := daemonSet(t, decode(t, read(t, "deploy/kubernetes/agent-hostprocess.yaml")))
-	chart := daemonSet(t, decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml")))
+	objects := decode(t, template(t, required))
+	chart := daemonSet(t, objects)
 	if diff := cmp.Diff(chart.Spec.Template.Spec, manifest.Spec.Template.Spec); diff != "" {
 		t.Errorf("pods, chart - manifest +:\n%s", diff)
 	}
 	if diff := cmp.Diff(chart.Spec.UpdateStrategy, manifest.Spec.UpdateStrategy); diff != "" {
 		t.Errorf("update strategy, chart - manifest +:\n%s", diff)
 	}
-	if diff := cmp.Diff(account(t,
-		decode(t, template(t, "charts/csi-proxy/ci/required-values.yaml"))).AutomountServiceAccountToken, new(
-		bool)); diff != "" {
+	account := only[*corev1.ServiceAccount](t, objects)
+	if diff := cmp.Diff(account.AutomountServiceAccountToken, new(bool)); diff != "" {
 		t.Errorf("automountServiceAccountToken of the chart's account:\n%s", diff)
 	}
-}
-
-// account returns the ServiceAccount among objects.
-func account(t *testing.T, objects []runtime.Object) *corev1.ServiceAccount {
-	t.Helper()
-	for _, object := range objects {
-		if a, ok := object.(*corev1.ServiceAccount); ok {
-			return a
-		}
-	}
-	t.Fatal("no ServiceAccount")
-	return nil
 }

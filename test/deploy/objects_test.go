@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // decode reads the objects of a manifest as the API server does under strict field validation: an unknown or repeated
@@ -26,9 +25,7 @@ func decode(t *testing.T, manifest []byte) []runtime.Object {
 	t.Helper()
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, monitoringv1.AddToScheme} {
-		if err := add(known); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, add(known))
 	}
 	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known,
 		json.SerializerOptions{Yaml: true, Strict: true})
@@ -39,9 +36,7 @@ func decode(t *testing.T, manifest []byte) []runtime.Object {
 		if errors.Is(err, io.EOF) {
 			return objects
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if isEmpty(document) {
 			continue
 		}
@@ -66,21 +61,25 @@ func isEmpty(document []byte) bool {
 	return true
 }
 
+// only returns the one object of a type.
+func only[T runtime.Object](t *testing.T, objects []runtime.Object) T {
+	t.Helper()
+	var found []T
+	for _, object := range objects {
+		if o, ok := object.(T); ok {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d objects of the type %T, want one", len(found), *new(T))
+	}
+	return found[0]
+}
+
 // daemonSet returns the one DaemonSet among objects, checked for what decoding alone does not show.
 func daemonSet(t *testing.T, objects []runtime.Object) *appsv1.DaemonSet {
 	t.Helper()
-	var found *appsv1.DaemonSet
-	for _, object := range objects {
-		if d, ok := object.(*appsv1.DaemonSet); ok {
-			if found != nil {
-				t.Fatalf("two DaemonSets, %s and %s", found.Name, d.Name)
-			}
-			found = d
-		}
-	}
-	if found == nil {
-		t.Fatal("no DaemonSet")
-	}
+	found := only[*appsv1.DaemonSet](t, objects)
 	for _, object := range objects {
 		if pod, ok := object.(*corev1.Pod); ok && labels.SelectorFromSet(found.Spec.Selector.MatchLabels).Matches(
 			labels.Set(pod.Labels)) {
@@ -110,12 +109,4 @@ func checkDaemonSet(t *testing.T, d *appsv1.DaemonSet) {
 func hostProcess(pod corev1.PodSpec) bool {
 	s := pod.SecurityContext
 	return s != nil && s.WindowsOptions != nil && s.WindowsOptions.HostProcess != nil && *s.WindowsOptions.HostProcess
-}
-
-// strict reads YAML into a value; an unknown field is an error.
-func strict(t *testing.T, content []byte, into any) {
-	t.Helper()
-	if err := sigsyaml.UnmarshalStrict(content, into); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -4,12 +4,10 @@ package deploy
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,9 +21,7 @@ import (
 // a namespace needs.
 func TestPodSecurity(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var got strings.Builder
 	got.WriteString("# What Pod Security admission says of each pod, by the level of the namespace; -update " +
 		"rewrites it.\n")
@@ -54,31 +50,11 @@ func TestPodSecurity(t *testing.T) {
 			}
 		}
 	}
-	manifests, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range matching(t, "deploy/kubernetes/*.yaml") {
+		check(file, decode(t, read(t, file)))
 	}
-	for _, file := range manifests {
-		check("deploy/kubernetes/"+filepath.Base(file), decode(t, read(t, "deploy/kubernetes/"+filepath.Base(file))))
+	for _, file := range matching(t, valuesFiles) {
+		check("chart, "+filepath.Base(file), decode(t, template(t, file)))
 	}
-	values, err := filepath.Glob("testdata/chart/*.values.yaml")
-	if err != nil || len(values) == 0 || len(manifests) == 0 {
-		t.Fatalf("%d manifests, %d sets of values, %v", len(manifests), len(values), err)
-	}
-	for _, file := range values {
-		check("chart, "+filepath.Base(file), decode(t, template(t, "test/deploy/"+file)))
-	}
-	const golden = "testdata/pod-security.txt"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s - admission +:\n%s", golden, diff)
-	}
+	isGolden(t, "test/deploy/testdata/pod-security.txt", got.String())
 }
