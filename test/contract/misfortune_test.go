@@ -229,7 +229,7 @@ func TestAccountsAndShares(t *testing.T) {
 	backup := func(user, password string) error {
 		return n.NewSmbGlobalMapping(`\\fs.emulated\backup`, podsPath+`\backup`, user, password)
 	}
-	n.Code(backup("csi", "csi-password"), codes.NotFound)
+	n.Refused(backup("csi", "csi-password"), codes.NotFound, "BAD_NET_NAME")
 	n.AddSMBUser("alice", "alice-password", "CORP")
 	n.AddSMBShare("fs.emulated", "backup", "alice")
 	n.Code(backup("csi", "csi-password"), codes.PermissionDenied)

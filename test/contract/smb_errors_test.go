@@ -61,8 +61,8 @@ func TestSMBArguments(t *testing.T) {
 
 func TestSMBConflict(t *testing.T) {
 	n := startMapped(t)
-	n.Code(n.NewSmbGlobalMapping(otherShare, podsPath+`\link`, `AZURE\csi`, caller.Password), codes.FailedPrecondition,
-		"fs.emulated", share)
+	n.Refused(n.NewSmbGlobalMapping(otherShare, podsPath+`\link`, `AZURE\csi`, caller.Password),
+		codes.FailedPrecondition, "SESSION_CREDENTIAL_CONFLICT", "fs.emulated", share)
 	n.Mapped(share)
 	if !n.IsLink(stagedShare) || n.Exists(podsPath+`\link`) {
 		t.Error("the other share's mapping suffered, or a link was made")
