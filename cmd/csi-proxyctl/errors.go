@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,19 +130,7 @@ func (a *connection) commandFor(method string) string {
 	return method
 }
 
-// Exit codes, on which scripts rely.
-const (
-	exitOK           = 0
-	exitFailed       = 1
-	exitUsage        = 2
-	exitUnavailable  = 3
-	exitNotFound     = 4
-	exitRefused      = 5
-	exitUnsupported  = 6
-	exitTimeout      = 7
-	exitNotConfirmed = 8
-)
-
+// exitCodesText lists the exit codes, on which scripts rely.
 const exitCodesText = `Exit codes:
   0  done
   1  failed; doctor: it found a problem or a warning
@@ -179,21 +166,28 @@ var errNotKnown = errors.New("")
 func exitCode(err error) int {
 	switch {
 	case err == nil:
-		return exitOK
+		return 0
 	case !errors.As(err, new(failure)):
-		return exitUsage
+		return 2
 	case errors.Is(err, errNotConfirmed):
-		return exitNotConfirmed
+		return 8
 	case errors.As(err, new(*dial.Error)), errors.Is(err, csiproxy.ErrNoAgent):
-		return exitUnavailable
+		return 3
 	}
-	return cmp.Or(exitCodes[status.Code(err)], exitFailed)
-}
-
-// exitCodes has the exit codes for calls that failed.
-var exitCodes = map[codes.Code]int{
-	codes.Unavailable: exitUnavailable, codes.NotFound: exitNotFound, codes.Unimplemented: exitUnsupported,
-	codes.DeadlineExceeded: exitTimeout, codes.InvalidArgument: exitUsage, codes.FailedPrecondition: exitRefused,
-	codes.AlreadyExists: exitRefused, codes.OutOfRange: exitRefused, codes.PermissionDenied: exitRefused,
-	codes.Unauthenticated: exitRefused,
+	switch status.Code(err) {
+	case codes.InvalidArgument:
+		return 2
+	case codes.Unavailable:
+		return 3
+	case codes.NotFound:
+		return 4
+	case codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange, codes.PermissionDenied, codes.Unauthenticated:
+		return 5
+	case codes.Unimplemented:
+		return 6
+	case codes.DeadlineExceeded:
+		return 7
+	default:
+		return 1
+	}
 }

@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestExitCodesAreInTheHelp(t *testing.T) {
-	for code := exitOK; code <= exitNotConfirmed; code++ {
+	for code := range 9 {
 		if !strings.Contains(exitCodesText, fmt.Sprintf("\n  %d  ", code)) {
 			t.Errorf("exit code %d is not in the help", code)
 		}
