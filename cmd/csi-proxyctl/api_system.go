@@ -30,7 +30,11 @@ func systemGroup(a *connection) *cobra.Command {
 		query(a, "serial", "Print the serial number from the node's firmware",
 			csiproxy.SystemClient.GetBIOSSerialNumber, nil),
 		group("service", "Look at, start and stop a Windows service",
-			a.runs(a.command("list", "List the services that storage needs, with their state"), a.listStorageServices),
+			a.runs(a.command("list", "List the services that storage needs, with their state"),
+				func(ctx context.Context, _ []string) (answer, error) {
+					list, err := a.services(ctx)
+					return table("services", serviceHead, list, serviceRow), err
+				}),
 			query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
 				func(args []string, r *csiproxy.GetServiceResponse) answer {
 					value, row := serviceRow(installed(doctor.Service{Name: args[0]}, r))
@@ -54,34 +58,6 @@ func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service 
 	return s
 }
 
-// storageServices are the services that storage needs, and those that run an agent. Absent has those that are known not
-// to be there: for one that the agent were asked for, its log would have a failed call.
-func (a *connection) storageServices(ctx context.Context) (list, absent []doctor.Service) {
-	list = []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
-	agents, known := agentServices()
-	for _, s := range agents {
-		list = append(list, doctor.Service{Name: s.Name, Agent: true, Wrapper: s.Wrapper})
-	}
-	usual := doctor.Service{Name: "csiproxy", Agent: true}
-	if len(agents) == 0 && known {
-		return list, []doctor.Service{usual}
-	} else if len(agents) == 0 {
-		list = append(list, usual)
-	}
-	r, err := invoke(ctx, a, nodeClient.ListServices, &nodeapi.ListServicesRequest{})
-	if err != nil { // not an emulated node
-		return list, nil
-	}
-	return slices.DeleteFunc(list, func(s doctor.Service) bool {
-		there := slices.ContainsFunc(r.GetServices(),
-			func(on *nodeapi.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
-		if !there {
-			absent = append(absent, s)
-		}
-		return !there
-	}), absent
-}
-
 // agentServices returns the services of this machine that run an agent, as far as this process may know.
 func agentServices() (agents []winservice.Agent, known bool) {
 	scm, err := winservice.Connect()
@@ -93,16 +69,28 @@ func agentServices() (agents []winservice.Agent, known bool) {
 	return agents, err == nil
 }
 
-func (a *connection) listStorageServices(ctx context.Context, _ []string) (answer, error) {
-	list, err := a.services(ctx)
-	return table("services", serviceHead, list, serviceRow), err
-}
-
-// services queries each of the services that storage needs, because the API does not list them. It returns those whose
-// state is known, and the first error.
+// services queries the services that storage needs, and those that run an agent, because the API does not list them. It
+// returns those whose state is known, and the first error.
 func (a *connection) services(ctx context.Context) (list []doctor.Service, failed error) {
-	asked, absent := a.storageServices(ctx)
+	asked := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
+	agents, known := agentServices()
+	for _, s := range agents {
+		asked = append(asked, doctor.Service{Name: s.Name, Agent: true, Wrapper: s.Wrapper})
+	}
+	if len(agents) == 0 {
+		asked = append(asked, doctor.Service{Name: "csiproxy", Agent: true})
+	}
+	on, notEmulated := invoke(ctx, a, nodeClient.ListServices, &nodeapi.ListServicesRequest{})
+	// A question about a service that is known not to be there would be a failed call in the agent's log.
+	absent := func(s doctor.Service) bool {
+		return s.Agent && known && len(agents) == 0 || notEmulated == nil && !slices.ContainsFunc(on.GetServices(),
+			func(on *nodeapi.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
+	}
 	for _, s := range asked {
+		if absent(s) {
+			list = append(list, s)
+			continue
+		}
 		r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: s.Name})
 		switch {
 		case err == nil:
@@ -113,5 +101,5 @@ func (a *connection) services(ctx context.Context) (list []doctor.Service, faile
 			failed = cmp.Or(failed, fmt.Errorf("service %s: %w", s.Name, err))
 		}
 	}
-	return append(list, absent...), failed
+	return list, failed
 }
