@@ -36,9 +36,8 @@ A mapping that works is left as it is, whatever the credentials. The password is
 input with -, so that it is not in the list of processes. One line end after it is not part of it.`
 	c.Example = `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\smb' --user 'X\csi' --password-file -`
 	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
-	prepared(c, passwordFlag(c, "`file` with the password; -: standard input", &request.Password))
-	required(c, "user", "password-file")
-	return c
+	required(c, "user")
+	return passwordFlag(c, "`file` with the password; -: standard input", &request.Password)
 }
 
 // mappings returns the SMB mappings, each with a link to it, "" if none was seen. Only the admin endpoint lists them,
@@ -141,9 +140,9 @@ is already connected stays connected, whatever the credentials.`
 	auth := c.Flags().String("auth", "none",
 		"`method` by which the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
-	readSecret := passwordFlag(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
+	readSecret := optionalPassword(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
 	complete(c, "auth", "none", "chap", "mutual-chap")
-	return prepared(c, func(args []string) error {
+	return prepared(c, func([]string) error {
 		types := map[string]csiproxy.AuthenticationType{"none": csiproxy.AuthenticationType_NONE,
 			"chap": csiproxy.AuthenticationType_ONE_WAY_CHAP, "mutual-chap": csiproxy.AuthenticationType_MUTUAL_CHAP}
 		var known bool
@@ -157,7 +156,7 @@ is already connected stays connected, whatever the credentials.`
 		if !chap {
 			return nil
 		}
-		return readSecret(args)
+		return readSecret()
 	})
 }
 
@@ -173,7 +172,5 @@ func mutualSecretCommand(a *connection) *cobra.Command {
 	c := changeWith(a, "mutual-secret",
 		"Set the secret with which targets authenticate themselves to this node; all targets share it", request,
 		csiproxy.IscsiClient.SetMutualChapSecret)
-	prepared(c, passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret))
-	required(c, "password-file")
-	return c
+	return passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret)
 }

@@ -137,12 +137,6 @@ func (k kind) listing() string {
 	return "; csi-proxyctl " + k.lists + " lists them"
 }
 
-// isNumber reports whether a text is a disk's number, and not its serial number.
-func isNumber(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 32)
-	return err == nil
-}
-
 // isPath reports whether a text for a volume is a path, and not the volume's id.
 func isPath(text string) bool { return len(text) > 1 && text[1] == ':' }
 
@@ -178,17 +172,17 @@ func (a *connection) volumeAt(ctx context.Context, path string) (string, error) 
 
 // diskNumber returns the number of the disk that has a number or a serial number.
 func (a *connection) diskNumber(ctx context.Context, text string) (string, error) {
-	if isNumber(text) {
+	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
 		return text, nil
 	}
-	list, err := a.diskIDs(ctx)
+	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
 	if err != nil {
 		return "", err
 	}
 	var found []uint32
 	var names []string
-	for _, number := range slices.Sorted(maps.Keys(list)) {
-		serial := list[number].GetSerialNumber()
+	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
+		serial := r.GetDiskIDs()[number].GetSerialNumber()
 		if serial == text {
 			found = append(found, number)
 		}
@@ -207,12 +201,6 @@ func (a *connection) diskNumber(ctx context.Context, text string) (string, error
 	}
 	return "", failedWith(codes.NotFound,
 		fmt.Sprintf("no disk has the number or serial number %q", text)+didYouMean(text, names))
-}
-
-// diskIDs returns the identifiers of the disks by number.
-func (a *connection) diskIDs(ctx context.Context) (map[uint32]*csiproxy.DiskIDs, error) {
-	r, err := invoke(ctx, a, csiproxy.DiskClient.ListDiskIDs, &csiproxy.ListDiskIDsRequest{})
-	return r.GetDiskIDs(), err
 }
 
 // diskOf returns the disk number in the first argument, which is resolved.
@@ -284,10 +272,17 @@ func choose(yes bool, first, second string) string {
 // maxPassword limits the size of a password file.
 const maxPassword = 4096
 
-// passwordFlag adds the flag --password-file. read reads the file into password.
-func passwordFlag(c *cobra.Command, usage string, password *string) (read func([]string) error) {
+// passwordFlag adds the flag --password-file, with which the command must be called. The file is read into password.
+func passwordFlag(c *cobra.Command, usage string, password *string) *cobra.Command {
+	read := optionalPassword(c, usage, password)
+	required(c, "password-file")
+	return prepared(c, func([]string) error { return read() })
+}
+
+// optionalPassword adds the flag --password-file. read reads the file into password.
+func optionalPassword(c *cobra.Command, usage string, password *string) (read func() error) {
 	file := c.Flags().String("password-file", "", usage)
-	return func([]string) (err error) {
+	return func() (err error) {
 		if *password, err = readPassword(*file, c.InOrStdin()); err != nil {
 			return failure{err}
 		}

@@ -6,12 +6,14 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -60,7 +62,7 @@ func (a *connection) confirmed(c *cobra.Command, args []string) (bool, error) {
 			rows: rows})
 	}
 	in := c.InOrStdin()
-	if !isTerminal(in) {
+	if f, is := in.(*os.File); !is || !term.IsTerminal(int(f.Fd())) {
 		return false, failure{errNotConfirmed}
 	}
 	for _, line := range append(found, means) {

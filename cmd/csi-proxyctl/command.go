@@ -7,13 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -252,10 +250,4 @@ func required(c *cobra.Command, flags ...string) {
 			panic(err)
 		}
 	}
-}
-
-// isTerminal reports whether a file is a terminal.
-func isTerminal(file any) bool {
-	f, ok := file.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -53,10 +53,6 @@ func (a *connection) limited(ctx context.Context) (context.Context, context.Canc
 	return context.WithTimeout(ctx, a.timeout)
 }
 
-func followFlag(c *cobra.Command) *bool {
-	return c.Flags().BoolP("follow", "f", false, "continue until interrupted, or for as long as --timeout says")
-}
-
 // following calls do. If that follows events, --timeout has no default, and its end is not an error.
 func (a *connection) following(c *cobra.Command, follow bool, do func(context.Context) error) error {
 	if follow && !c.Flags().Changed("timeout") {

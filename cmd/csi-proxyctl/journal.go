@@ -35,7 +35,7 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 	api := flags.Bool("api", false, "only API calls")
 	since := flags.String("since", "", "only calls that began at this `time` or later: 30s ago, or 2026-01-31T12:00:00Z")
 	tail := flags.Int("tail", 0, "only the last `number` of the entries that exist (default: all)")
-	follow := followFlag(c)
+	follow := flags.BoolP("follow", "f", false, "continue until interrupted, or for as long as --timeout says")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case !flags.Changed("tail"):

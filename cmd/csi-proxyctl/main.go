@@ -60,9 +60,8 @@ func doubleDashes(args []string) []string {
 		if arg == "--" || strings.HasPrefix(arg, cobra.ShellCompRequestCmd) {
 			return append(out, args[i:]...)
 		}
-		// -ojson, -o=json
-		shortOutput := strings.HasPrefix(arg, "-o") && new(output).Set(strings.TrimPrefix(arg[len("-o"):], "=")) == nil
-		if len(arg) > 2 && !shortOutput && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) {
+		if len(arg) > 2 && arg[0] == '-' && unicode.IsLetter(rune(arg[1])) && unicode.IsLetter(rune(arg[2])) &&
+			(arg[1] != 'o' || new(output).Set(arg[2:]) != nil) { // -ojson
 			arg = "-" + arg
 		}
 		out = append(out, arg)

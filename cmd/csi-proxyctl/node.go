@@ -47,16 +47,12 @@ func accessCommand(a *connection) *cobra.Command {
 		nodeClient.GetAccess, func(_ []string, r *nodeapi.GetAccessResponse) answer {
 			found := answer{value: message{r}, rows: []string{"SID\tRIGHTS\tINHERITED"}}
 			for _, e := range r.GetEntries() {
-				found.rows = append(found.rows, cells(e.GetSid(), rightsText(e.GetMask()), e.GetInherited()))
+				rights := map[uint32]string{0x1200a9: "read", 0x1301bf: "modify", 0x1f01ff: "full"}[e.GetMask()]
+				found.rows = append(found.rows,
+					cells(e.GetSid(), cmp.Or(rights, fmt.Sprintf("%#x", e.GetMask())), e.GetInherited()))
 			}
 			return found
 		}, "WINPATH")
-}
-
-// rightsText returns the name of a set of rights, or the mask.
-func rightsText(mask uint32) string {
-	known := map[uint32]string{0x1200a9: "read", 0x1301bf: "modify", 0x1f01ff: "full"}
-	return cmp.Or(known[mask], fmt.Sprintf("%#x", mask))
 }
 
 func smbCommand(a *connection) *cobra.Command {
@@ -93,9 +89,8 @@ func smbCommand(a *connection) *cobra.Command {
 func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
 	c.Example = "  csi-proxyctl node smb " + c.Name() + " --user csi --password-file -"
 	c.Flags().StringVar(user, "user", "", "`name` of the account")
-	prepared(c, passwordFlag(c, "`file` with the password, one line; -: standard input", password))
-	required(c, "user", "password-file")
-	return c
+	required(c, "user")
+	return passwordFlag(c, "`file` with the password, one line; -: standard input", password)
 }
 
 func showServers(_ []string, r *nodeapi.ListNetworkResponse) answer {
@@ -298,10 +293,8 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
 	flags.StringVar(&r.BundlePath, "bundle", "",
 		"the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
 	c.MarkFlagsOneRequired("size", "image", "bundle")
-	c.MarkFlagsMutuallyExclusive("image", "bundle")
 	flags.BoolVar(&r.Formatted, "formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
-	c.MarkFlagsMutuallyExclusive("formatted", "image")
-	c.MarkFlagsMutuallyExclusive("formatted", "bundle")
+	c.MarkFlagsMutuallyExclusive("formatted", "image", "bundle")
 	flags.StringVar(&r.SerialNumber, "serial", "", "serial `number` (default: none, or the bundle's)")
 	naa := flags.String("naa", "", "page 83 identifier: NAA name in `hex`")
 	eui := flags.String("eui64", "", "page 83 identifier: EUI-64 in `hex`")

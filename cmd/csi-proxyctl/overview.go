@@ -25,30 +25,21 @@ func apisCommand(a *connection) *cobra.Command {
 
 An agent with an admin endpoint lists them itself. Without one, the command tries every endpoint.`
 	return a.runs(c, func(ctx context.Context, _ []string) (answer, error) {
-		list, err := a.servedAPIs(ctx)
+		r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
+		list := r.GetApis()
+		if adminMissing(err) {
+			for _, e := range a.tryEndpoints(ctx) {
+				if e.State == doctor.Answers { // else the admin endpoint's error says that there is no agent
+					list, err = append(list, &admin.API{Group: e.Group, Version: e.Version, Endpoint: e.Address}), nil
+				}
+			}
+		}
 		found := table("apis", "GROUP\tVERSION\tENDPOINT", list, func(api *admin.API) (any, []any) {
 			return message{api}, []any{api.GetGroup(), api.GetVersion(), api.GetEndpoint()}
 		})
 		found.names = namesOf(list, func(api *admin.API) string { return api.GetGroup() + "/" + api.GetVersion() })
 		return found, err
 	})
-}
-
-// servedAPIs returns the versions that the agent serves. Without an admin endpoint it tries all endpoints; if none
-// answers, it returns the error of the admin endpoint.
-func (a *connection) servedAPIs(ctx context.Context) (list []*admin.API, err error) {
-	r, err := invoke(ctx, a, admin.AdminClient.ListAPIs, &admin.ListAPIsRequest{})
-	if !adminMissing(err) {
-		return r.GetApis(), err
-	}
-	ctx, cancel := a.limited(ctx)
-	defer cancel()
-	for _, e := range a.tryEndpoints(ctx) {
-		if e.State == doctor.Answers {
-			list, err = append(list, &admin.API{Group: e.Group, Version: e.Version, Endpoint: e.Address}), nil
-		}
-	}
-	return list, err
 }
 
 // adminMissing reports whether an error means that this process cannot use the admin endpoint. The agent may be an

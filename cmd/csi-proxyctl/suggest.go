@@ -51,16 +51,13 @@ func namesOf[T, N any](objects []T, name func(T) N) []N {
 	return list
 }
 
-// didYouMean returns the end of an error's text: similar names, or all names if they are at most six. It is empty if
-// text is one of the names.
+// didYouMean returns the end of an error's text: similar names, or all names if they are at most six.
 func didYouMean(text string, names []string) string {
-	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, text) }) {
-		return ""
+	meant := similar.Meant(text, names)
+	if meant == "" && len(names) > 0 && len(names) <= 6 {
+		meant = "; there are: " + strings.Join(names, ", ")
 	}
-	if meant := similar.Meant(text, names); meant != "" || len(names) > 6 {
-		return meant
-	}
-	return "; there are: " + strings.Join(names, ", ")
+	return meant
 }
 
 // subcommand checks the arguments of a command that only groups others, and suggests what was meant.
