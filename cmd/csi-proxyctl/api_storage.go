@@ -45,7 +45,6 @@ func diskGroup(a *connection) *cobra.Command {
 	)
 }
 
-// stageCommand stages a disk in one call, as a driver does.
 func stageCommand(a *connection) *cobra.Command {
 	request := &nodestepsapi.StageDiskRequest{}
 	c := withDryRun(a.command("stage", "Partition, format and mount a disk as a driver stages it, in one call",
@@ -104,7 +103,6 @@ func showStaged(_ []string, r *csiproxy.StageDiskResponse) answer {
 	return found
 }
 
-// listDisks lists the disks of the tree.
 func (a *connection) listDisks(ctx context.Context, _ []string) (answer, error) {
 	tree, err := a.tree(ctx)
 	if err != nil {
@@ -216,7 +214,6 @@ func listVolumesCommand(a *connection) *cobra.Command {
 	})
 }
 
-// plainVolumes lists volumes by their ids.
 func plainVolumes(ids []string) answer { return answer{value: ids, rows: ids, names: ids, lists: true} }
 
 // volumes lists volumes of the tree: those of a list or, if it is nil, all.

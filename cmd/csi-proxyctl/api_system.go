@@ -52,7 +52,6 @@ func serviceRow(s doctor.Service) (value any, cells []any) {
 	return s, []any{s.Name, s.Status, s.Start, s.DisplayName}
 }
 
-// installed returns a service with its state.
 func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service {
 	s.Installed, s.DisplayName, s.Status, s.Start = true, r.GetDisplayName(), word(r.GetStatus()), word(r.GetStartType())
 	return s

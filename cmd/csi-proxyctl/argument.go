@@ -163,7 +163,6 @@ func (a *connection) resolved(c *cobra.Command, args []string) ([]string, error)
 	return args, nil
 }
 
-// volumeAt returns the id of the volume that is mounted at a path.
 func (a *connection) volumeAt(ctx context.Context, path string) (string, error) {
 	r, err := invoke(ctx, a, csiproxy.VolumeClient.GetVolumeIDFromTargetPath,
 		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
@@ -261,7 +260,6 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// choose returns the first text if yes is true, and otherwise the second.
 func choose(yes bool, first, second string) string {
 	if yes {
 		return first
@@ -269,7 +267,6 @@ func choose(yes bool, first, second string) string {
 	return second
 }
 
-// maxPassword limits the size of a password file.
 const maxPassword = 4096
 
 // passwordFlag adds the flag --password-file, with which the command must be called. The file is read into password.

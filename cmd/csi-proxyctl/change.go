@@ -28,7 +28,6 @@ const (
 	effect     = "effect" // annotation of a destructive command: what the user loses
 )
 
-// withDryRun adds the flag --dry-run.
 func withDryRun(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool(dryRunFlag, false, "print the planned change, and change nothing")
 	return c
@@ -124,7 +123,6 @@ func describeVolume(ctx context.Context, a *connection, args []string) ([]string
 	return a.diskTree(ctx, r.GetDiskNumber())
 }
 
-// diskTree returns the part of the tree that shows a disk.
 func (a *connection) diskTree(ctx context.Context, number uint32) ([]string, error) {
 	tree, err := a.tree(ctx)
 	if err != nil {

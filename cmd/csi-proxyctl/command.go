@@ -104,7 +104,6 @@ func changeWith[C any, Q, R proto.Message](a *connection, name, short string, re
 	return withDryRun(calls(a, a.command(name, short, takes...), request, m, nil))
 }
 
-// calls makes a command call a method.
 func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q, m method[C, Q, R],
 	show func(args []string, response R) answer) *cobra.Command {
 	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package().Parent() == "" { // not the admin endpoint's
@@ -136,7 +135,6 @@ func fieldOf(request proto.Message, of argument) protoreflect.FieldDescriptor {
 	panic(fmt.Sprintf("%T has no field for %s", request, of.name))
 }
 
-// setFields sets fields of a request to a command's arguments.
 func setFields(request proto.Message, fields []protoreflect.FieldDescriptor, args []string) error {
 	m := request.ProtoReflect()
 	for i, text := range args {
@@ -197,7 +195,6 @@ func (a *connection) runs(c *cobra.Command,
 	return c
 }
 
-// watchPause is the time between two looks of --watch.
 const watchPause = 2 * time.Second
 
 // added returns what --watch prints after an earlier output: lines that are new, or the whole of a form for programs if

@@ -45,7 +45,6 @@ func (a *connection) calledBy(c *cobra.Command, method string) {
 	}
 }
 
-// limited returns a context that ends after --timeout.
 func (a *connection) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if a.timeout <= 0 {
 		return context.WithCancel(ctx)
@@ -98,7 +97,6 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 	return response, err
 }
 
-// addGaps notes what Windows did not answer.
 func (a *connection) addGaps(texts []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

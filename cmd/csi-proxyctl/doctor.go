@@ -96,7 +96,6 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 		rows: findingsRows(findings, missing)})
 }
 
-// findingsRows returns the findings for people.
 func findingsRows(findings []doctor.Finding, missing []string) (rows []string) {
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
@@ -241,7 +240,6 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 	return missing
 }
 
-// answerTime limits a health check.
 const answerTime = 3 * time.Second
 
 // tryEndpoints tries all endpoints that an agent may serve, in parallel. The results are ordered by group and version.

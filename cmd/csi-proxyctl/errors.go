@@ -152,7 +152,6 @@ func failedWith(code codes.Code, text string) error {
 	return failure{&adminclient.Error{Text: text, Err: status.Error(code, text)}}
 }
 
-// errNotConfirmed ends a destructive command that was not confirmed.
 var errNotConfirmed = errors.New(
 	"not confirmed, nothing was done; give --yes to skip the question, or --dry-run to see the planned change")
 
@@ -162,7 +161,6 @@ var errFound = errors.New("")
 // errNotKnown ends doctor -o npd with exit code 2, which node-problem-detector takes for "unknown".
 var errNotKnown = errors.New("")
 
-// exitCode returns the exit code for an error, or for nil.
 func exitCode(err error) int {
 	switch {
 	case err == nil:

@@ -41,7 +41,6 @@ reboot, and all that the node had is gone, its detached disks too.`
 		save, restore)
 }
 
-// accessCommand shows the access list of a volume of an emulated node.
 func accessCommand(a *connection) *cobra.Command {
 	return query(a, "access", "Print the access list of the root directory of the volume at a path",
 		nodeClient.GetAccess, func(_ []string, r *nodeapi.GetAccessResponse) answer {

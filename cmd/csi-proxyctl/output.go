@@ -83,7 +83,6 @@ func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputN
 // detailed reports whether the output has more fields than the storage API's lists.
 func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
 
-// printAnswer prints an answer.
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	text, err := a.render(c, found)
 	_, failed := io.WriteString(c.OutOrStdout(), text)

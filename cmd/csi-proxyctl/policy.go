@@ -97,7 +97,6 @@ code 5.`
 	return c
 }
 
-// readPolicy reads a policy and prints its warnings.
 func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*policy.Policy, error) {
 	path, err := filepath.EvalSymlinks(file) // the path may be a link, as in a container
 	if err != nil {
@@ -200,7 +199,6 @@ func wrapped(words []string) (lines []string) {
 	return lines
 }
 
-// printMethods prints which methods a rule allows.
 func (a *connection) printMethods(c *cobra.Command, r *policy.Rule) error {
 	found := table("methods", "METHOD\tRULE "+r.Name(), policy.Methods(), func(path string) (any, []any) {
 		method, allowed := policy.Written(path), r.Method(path) == nil

@@ -64,7 +64,6 @@ type suggestedClient struct {
 // maxAuditLine is more than the longest line of an audit log.
 const maxAuditLine = 1 << 20
 
-// suggestPolicy returns the policy for an audit log.
 func suggestPolicy(log io.Reader) (*suggestion, error) {
 	s, all := &suggestion{}, policy.Methods()
 	lines := bufio.NewScanner(log)
@@ -131,7 +130,6 @@ func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
 	return r
 }
 
-// addNames adds the names in a request.
 func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -204,7 +202,6 @@ func addTo(list *[]string, text string) {
 	}
 }
 
-// text returns the policy file.
 func (s *suggestion) text() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
