@@ -22,12 +22,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
-// known is what a page has seen already.
-type known struct {
-	After uint64 `json:"after"` // journal entries up to this sequence number
-	Tree  uint64 `json:"tree"`  // version of the tree
-}
-
 // state is what a page shows.
 type state struct {
 	ReadOnly  bool            `json:"readOnly"`
@@ -35,34 +29,19 @@ type state struct {
 	Tree      json.RawMessage `json:"tree"`    // a seen; null: as before
 	Version   uint64          `json:"version"` // of the tree
 	TreeError string          `json:"treeError,omitempty"`
-	Faults    []fault         `json:"faults"`
+	Faults    []any           `json:"faults"`
 	Functions []string        `json:"functions,omitempty"` // which faults may disturb
 	Network   json.RawMessage `json:"network"`             // a ListNetworkResponse
 	Clock     time.Time       `json:"clock"`
-	Stopped   bool            `json:"stopped"` // the clock
-	Detached  []detached      `json:"detached"`
-}
-
-// detached is a disk that was pulled out.
-type detached struct {
-	Name         string `json:"name"` // of its bundle in the state directory
-	SerialNumber string `json:"serialNumber"`
-	SizeBytes    int64  `json:"sizeBytes"`
-}
-
-// fault is a fault as the page shows it.
-type fault struct {
-	ID        uint64 `json:"id"`
-	Calls     string `json:"calls"`
-	Effect    string `json:"effect"`
-	Skip      uint32 `json:"skip"`
-	Times     uint32 `json:"times"`
-	Disturbed uint64 `json:"disturbed"`
-	Holding   uint64 `json:"holding"`
+	Stopped   bool            `json:"stopped"`  // the clock
+	Detached  []any           `json:"detached"` // the disks that were pulled out
 }
 
 func (p *page) serveState(r *http.Request) (any, error) {
-	var has known
+	var has struct { // what the page has seen already
+		After uint64 // journal entries up to this sequence number
+		Tree  uint64 // version of the tree
+	}
 	if err := readJSON(r, &has); err != nil {
 		return nil, err
 	}
@@ -71,7 +50,7 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := state{ReadOnly: p.config.Admin == nil, Faults: []fault{}}
+	s := state{ReadOnly: p.config.Admin == nil, Faults: []any{}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
 		return nil, err
 	}
@@ -87,10 +66,10 @@ func (p *page) serveState(r *http.Request) (any, error) {
 		return nil, err
 	}
 	for _, f := range active.GetFaults() {
-		s.Faults = append(s.Faults, fault{
-			ID: f.GetId(), Calls: faults.Calls(f.GetFault()), Effect: faults.Effect(f.GetFault()),
-			Skip: f.GetFault().GetSkip(), Times: f.GetFault().GetTimes(),
-			Disturbed: f.GetDisturbed(), Holding: f.GetHolding(),
+		s.Faults = append(s.Faults, map[string]any{
+			"id": f.GetId(), "calls": faults.Calls(f.GetFault()), "effect": faults.Effect(f.GetFault()),
+			"skip": f.GetFault().GetSkip(), "times": f.GetFault().GetTimes(),
+			"disturbed": f.GetDisturbed(), "holding": f.GetHolding(),
 		})
 	}
 	pulled, err := e.Node.DetachedDisks()
@@ -98,7 +77,8 @@ func (p *page) serveState(r *http.Request) (any, error) {
 		s.TreeError = err.Error()
 	}
 	for _, d := range pulled {
-		s.Detached = append(s.Detached, detached{filepath.Base(d.Bundle), d.SerialNumber, d.SizeBytes})
+		s.Detached = append(s.Detached, map[string]any{"name": filepath.Base(d.Bundle), // in the state directory
+			"serialNumber": d.SerialNumber, "sizeBytes": d.SizeBytes})
 	}
 	text, version, err := p.storage.refresh(r.Context(), entries.GetNewest(), len(entries.GetRunning()))
 	if err != nil {
