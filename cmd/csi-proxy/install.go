@@ -160,7 +160,11 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 		}
 	}
 	c.warn(i.logs...)
-	c.warnOfPolicy(i.policy)
+	if i.policy != "" {
+		if _, err := policy.Load(i.policy); err != nil {
+			c.print("warning: the service will not start with -policy=%s: %v", i.policy, err)
+		}
+	}
 	running := before.State == winservice.Running && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, " +
@@ -183,15 +187,5 @@ func (c serviceCommand) warn(dirs ...string) {
 		if err := fileowner.Check(dir); err != nil {
 			c.print("warning: the service writes there as SYSTEM: %v", err)
 		}
-	}
-}
-
-// warnOfPolicy says now why the service will not start.
-func (c serviceCommand) warnOfPolicy(path string) {
-	if path == "" {
-		return
-	}
-	if _, err := policy.Load(path); err != nil {
-		c.print("warning: the service will not start with -policy=%s: %v", path, err)
 	}
 }

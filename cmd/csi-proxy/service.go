@@ -39,8 +39,8 @@ func (o *options) asService(args []string, parsed error) bool {
 		return o.service
 	}
 	return slices.ContainsFunc(args, func(arg string) bool {
-		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return strings.HasPrefix(arg, "-") && name == "windows-service" && (value == "" || value == "true" || value == "1")
+		_, value, _ := strings.Cut(arg, "=")
+		return isFlag(arg, "windows-service") && slices.Contains([]string{"", "true", "1"}, value)
 	})
 }
 
@@ -145,7 +145,7 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	asksForHelp := func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }
 	switch {
 	case command == "help", asksForHelp(command), slices.ContainsFunc(args[:beforeDashes(args)], asksForHelp):
-		serviceUsage(stdout)
+		_, _ = io.WriteString(stdout, serviceUsage)
 		return app.ExitOK
 	case !slices.Contains([]string{"install", "uninstall", "status", "start", "stop"}, command):
 		return fail(app.ExitUsage, fmt.Errorf("unknown command %q", command))
@@ -269,20 +269,18 @@ func (c serviceCommand) status() (code int, err error) {
 	return app.ExitOK, nil
 }
 
-func serviceUsage(w io.Writer) {
-	_, _ = fmt.Fprint(w, `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or
+const serviceUsage = `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or
 through nssm, whatever its name, else csiproxy. -name NAME, before --, names another one. All but status need an
 administrator.
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;
                                                  FLAGS are the agent's, and are checked first. If none says where the
-                                                 log goes, it goes to `+defaultLogFile+`
+                                                 log goes, it goes to ` + defaultLogFile + `
   csi-proxy service start                        start it, and wait until it serves
   csi-proxy service stop                         stop it, and wait until it has stopped
   csi-proxy service status                       show its state, process, program and arguments
   csi-proxy service uninstall                    stop it and remove it; not an error if it is not installed
 
 Exit codes: 0 done, and for status: running; 1 failed; 2 wrong usage; of status: 3 not running, 4 not installed.
-`)
-}
+`
