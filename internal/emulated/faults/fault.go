@@ -50,15 +50,11 @@ type APIError struct {
 
 // Err returns the status as a call's error.
 func (s APIError) Err() error {
-	plain := status.New(s.Code, s.Message)
-	if s.Reason == "" {
-		return plain.Err()
+	made := status.New(s.Code, s.Message)
+	if s.Reason != "" {
+		made, _ = made.WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: s.Reason}) // it fails for OK alone
 	}
-	detailed, err := plain.WithDetails(&errdetails.ErrorInfo{Domain: "csi-proxy", Reason: s.Reason})
-	if err != nil {
-		return plain.Err()
-	}
-	return detailed.Err()
+	return made.Err()
 }
 
 var (

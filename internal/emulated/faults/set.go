@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -21,9 +20,8 @@ import (
 
 // A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.
 type Set struct {
-	crash func()      // ends the process; nil: it may not crash
-	any   atomic.Bool // there may be faults; while there are none, a call takes no lock
-	paths []string    // of the API methods that are served
+	crash func()   // ends the process; nil: it may not crash
+	paths []string // of the API methods that are served
 
 	mu     sync.Mutex
 	lastID uint64
@@ -39,7 +37,7 @@ type active struct {
 	left     int // how many are still disturbed, when Times is not 0
 	injected uint64
 	holding  uint64
-	reached  chan struct{} // closed when a call hangs for the first time
+	hangs    func()        // tells that a call hangs
 	over     chan struct{} // closed when hanging or delayed calls may go on
 	aborted  bool          // those calls fail; set before over is closed
 }
@@ -74,11 +72,10 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 			similar.Meant(f.Method, Masks(s.paths)))
 	}
 	s.lastID++
-	a := &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times, reached: make(chan struct{}),
-		over: make(chan struct{})}
-	s.faults = append(s.faults, a)
-	s.any.Store(true)
-	return a.id, a.reached, nil
+	hanging := make(chan struct{})
+	s.faults = append(s.faults, &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times,
+		hangs: sync.OnceFunc(func() { close(hanging) }), over: make(chan struct{})})
+	return s.lastID, hanging, nil
 }
 
 // Serve sets the API methods that are served, by their paths on the wire. Faults for others are refused.
@@ -111,7 +108,6 @@ func (s *Set) end(abort bool, which func(*active) bool) int {
 		close(a.over)
 		return true
 	})
-	s.any.Store(len(s.faults) > 0)
 	return before - len(s.faults)
 }
 
@@ -187,9 +183,6 @@ func (s *Set) disturb(ctx context.Context, a *active, do func() error, aborted, 
 
 // take finds the fault for a call and counts the call.
 func (s *Set) take(fits func(*active) bool) *active {
-	if !s.any.Load() {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, a := range s.faults {
@@ -208,7 +201,6 @@ func (s *Set) take(fits func(*active) bool) *active {
 			a.holding++
 		} else if a.spent() {
 			s.faults = slices.Delete(s.faults, i, i+1)
-			s.any.Store(len(s.faults) > 0)
 		}
 		return a
 	}
@@ -225,11 +217,7 @@ func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} 
 func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
 	var elapsed <-chan time.Time
 	if a.fault.Hang {
-		s.mu.Lock()
-		if !closed(a.reached) {
-			close(a.reached)
-		}
-		s.mu.Unlock()
+		a.hangs()
 	} else {
 		timer := time.NewTimer(a.fault.Delay.draw())
 		defer timer.Stop()
@@ -245,16 +233,6 @@ func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
 	a.holding--
 	if a.holding == 0 && a.spent() {
 		s.faults = slices.DeleteFunc(s.faults, func(other *active) bool { return other == a })
-		s.any.Store(len(s.faults) > 0)
 	}
 	return !a.aborted
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
