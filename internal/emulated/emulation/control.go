@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -56,7 +57,7 @@ func diskMethods(n *emulated.Node) []server.Method {
 			image, err := n.DetachDisk(r.GetDiskNumber())
 			return &api.DetachDiskResponse{ImagePath: image}, err
 		}),
-		server.Unary("ListDetachedDisks", server.LimitRead, func(context.Context, *api.ListDetachedDisksRequest) (
+		answer("ListDetachedDisks", server.LimitRead, func(*api.ListDetachedDisksRequest) (
 			*api.ListDetachedDisksResponse, error) {
 			disks, err := n.DetachedDisks()
 			r := &api.ListDetachedDisksResponse{}
@@ -64,7 +65,7 @@ func diskMethods(n *emulated.Node) []server.Method {
 				r.Disks = append(r.Disks,
 					&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
 			}
-			return r, controlError(err)
+			return r, err
 		}),
 		change[api.GrowDiskResponse]("GrowDisk", func(r *api.GrowDiskRequest) error {
 			return n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes())
@@ -276,6 +277,8 @@ func controlError(err error) error {
 		emulated.ErrNoSuchSwitch,
 		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
 		class, reason = errdefs.NotFound, "NOT_FOUND"
+	case errors.Is(err, faults.ErrInvalid):
+		class, reason = errdefs.InvalidArgument, "INVALID_FAULT"
 	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, emulated.ErrInvalidSwitch,
 		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):

@@ -4,26 +4,19 @@ package emulation
 
 import (
 	"context"
-	"errors"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
-func (h *Harness) addFault(_ context.Context, r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
+func (h *Harness) addFault(r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
 	fault, err := faults.Parse(r.GetFault())
-	var id uint64
-	if err == nil {
-		id, _, err = h.Faults.Add(fault)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case errors.Is(err, faults.ErrNoCrash):
-		return nil, &errdefs.Error{Class: errdefs.FailedPrecondition, Reason: "NOT_POSSIBLE", Message: err.Error(), Err: err}
-	case err != nil:
-		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_FAULT", Message: err.Error(), Err: err}
-	}
-	return &api.AddFaultResponse{Id: id}, nil
+	id, _, err := h.Faults.Add(fault)
+	return &api.AddFaultResponse{Id: id}, err
 }
 
 // ListFaults answers the method of that name.
@@ -37,11 +30,11 @@ func (h *Harness) ListFaults(context.Context, *api.ListFaultsRequest) (*api.List
 	return response, nil
 }
 
-func (h *Harness) removeFault(_ context.Context, r *api.RemoveFaultRequest) (*api.RemoveFaultResponse, error) {
+func (h *Harness) removeFault(r *api.RemoveFaultRequest) error {
 	if r.GetId() == 0 {
 		h.Faults.Release()
 	} else if !h.Faults.Remove(r.GetId()) {
-		return nil, errdefs.NotFound.Errorf("NOT_FOUND", "there is no fault %d", r.GetId())
+		return errdefs.NotFound.Errorf("NOT_FOUND", "there is no fault %d", r.GetId())
 	}
-	return &api.RemoveFaultResponse{}, nil
+	return nil
 }

@@ -79,18 +79,17 @@ func (h *Harness) Control(a *agent.Agent) server.Service {
 	methods = append(methods, networkMethods(h.Node)...)
 	methods = append(methods, systemMethods(h.Node)...)
 	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
-		server.Unary("AddFault", server.LimitWrite, h.addFault),
+		answer("AddFault", server.LimitWrite, h.addFault),
 		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
-		server.Unary("RemoveFault", server.LimitWrite, h.removeFault),
+		change[api.RemoveFaultResponse]("RemoveFault", h.removeFault),
 		server.Unary("ListJournal", 2*journalWait, h.ListJournal),
 		server.Unary("Reboot", server.LimitLong,
 			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
 				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
 			}),
-		server.Unary("SaveNode", server.LimitLong,
-			func(_ context.Context, r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
-				return &api.SaveNodeResponse{}, controlError(h.Node.Save(r.GetDirectory(), r.GetClone()))
-			}),
+		answer("SaveNode", server.LimitLong, func(r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+			return &api.SaveNodeResponse{}, h.Node.Save(r.GetDirectory(), r.GetClone())
+		}),
 		server.Unary("RestoreNode", server.LimitLong,
 			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
 				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
