@@ -15,9 +15,8 @@ import (
 
 // Disks are the disks of a machine that a test attached: its agent changes no other. The zero value has none.
 type Disks struct {
-	mu      sync.Mutex
-	own     map[uint32]Identity
-	volumes map[string]bool // of its disks, without a backslash at the end
+	own     sync.Map // the Identity of each disk, by number
+	volumes sync.Map // of its disks, by name without a backslash at the end
 }
 
 // An Identity is what a disk says of itself instead of what a virtual disk does, whose answers cannot be chosen.
@@ -27,42 +26,17 @@ type Identity struct {
 }
 
 // Add adds a disk that was attached.
-func (d *Disks) Add(number uint32, i Identity) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.own == nil {
-		d.own = map[uint32]Identity{}
-	}
-	d.own[number] = i
-}
+func (d *Disks) Add(number uint32, i Identity) { d.own.Store(number, i) }
 
 // Remove forgets a disk that was detached: its number may be another one's soon.
-func (d *Disks) Remove(number uint32) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.own, number)
-}
+func (d *Disks) Remove(number uint32) { d.own.Delete(number) }
 
 // AddVolume adds a volume of the disks, which may not tell where it lies, such as one that is offline.
-func (d *Disks) AddVolume(name string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.volumes == nil {
-		d.volumes = map[string]bool{}
-	}
-	d.volumes[strings.TrimSuffix(name, `\`)] = true
-}
-
-func (d *Disks) hasVolume(name string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.volumes[name]
-}
+func (d *Disks) AddVolume(name string) { d.volumes.Store(strings.TrimSuffix(name, `\`), true) }
 
 func (d *Disks) find(number uint32) (i Identity, own bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i, own = d.own[number]
+	found, own := d.own.Load(number)
+	i, _ = found.(Identity)
 	return i, own
 }
 
@@ -131,10 +105,10 @@ func (k guarded) check(device string) error {
 	}
 	defer h.Close()
 	numbers, err := diskNumbers(h)
-	if err != nil && k.disks.hasVolume(device) {
-		return nil
-	}
 	if err != nil {
+		if _, own := k.disks.volumes.Load(device); own {
+			return nil
+		}
 		return errors.Join(foreignDisk{device}, err)
 	}
 	for _, number := range numbers {
