@@ -21,7 +21,12 @@ import (
 // found as ./NAME. Errors: *strictyaml.Error, or those of the host.
 func Load(nameOrPath string) (Scenario, error) {
 	if slices.Contains(Profiles(), nameOrPath) {
-		return profile(nameOrPath)
+		file := path.Join("profiles", nameOrPath+".yaml")
+		text, err := profileFiles.ReadFile(file)
+		if err != nil {
+			return Scenario{}, err
+		}
+		return Parse(file, text)
 	}
 	file, err := filepath.EvalSymlinks(nameOrPath) // in a container, a mounted file is a link
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
@@ -98,13 +103,4 @@ func Profiles() []string {
 	}
 	slices.Sort(names) // files are sorted with their suffix
 	return names
-}
-
-func profile(name string) (Scenario, error) {
-	file := path.Join("profiles", name+".yaml")
-	text, err := profileFiles.ReadFile(file)
-	if err != nil {
-		return Scenario{}, err
-	}
-	return Parse(file, text)
 }
