@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,29 +71,38 @@ func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
 }
 
 // TestInspectFindsDanglingLinks: mount points, links and shares are found once their targets are gone, and not
-// before.
+// before. What is staged, published and connected is shown as it is.
 func TestInspectFindsDanglingLinks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
-	id := stage(t, n, pods+`\uid\volumes\kubernetes.io~csi\pv\mount`)
-	_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: pods + `\source`})
+	const staging = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ebs.csi.aws.com\5f1c\globalmount`
+	id := stage(t, n, staging)
+	same(t, "staged", settled(t, n),
+		&admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staging, Target: id}}})
+	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
+	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
 	noError(t, err)
-	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\source`,
-		TargetPath: pods + `\link`})
+	_, err = n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})
 	noError(t, err)
-	_, err = n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: pods + `\link`,
-		TargetPath: pods + `\second`})
+	_, err = n.ISCSI.ConnectTarget(t.Context(),
+		&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
 	noError(t, err)
+	_, err = n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: pods + `\source`})
+	noError(t, err)
+	for _, link := range [][2]string{{`link`, pods + `\source`}, {`second`, pods + `\link`}, {`published`, staging}} {
+		_, err = n.Filesystem.CreateSymlink(t.Context(),
+			&filesystemapi.CreateSymlinkRequest{SourcePath: link[1], TargetPath: pods + `\` + link[0]})
+		noError(t, err)
+	}
 	_, err = n.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: `\\fs.emulated\share`, LocalPath: pods + `\share`, Username: "csi", Password: "csi-password",
 	})
 	noError(t, err)
-
-	want := &admin.InspectResponse{
+	same(t, "with all in place", settled(t, n), &admin.InspectResponse{
 		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK", Link: pods + `\share`}},
-		Published: []*admin.Publication{{Path: pods + `\share`, Target: `\\fs.emulated\share`},
-			{Path: pods + `\uid\volumes\kubernetes.io~csi\pv\mount`, Target: id}},
-	}
-	same(t, "with all in place", settled(t, n), want)
+		Published: []*admin.Publication{{Path: pods + `\published`, Target: id},
+			{Path: pods + `\share`, Target: `\\fs.emulated\share`}},
+		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}},
+	})
 
 	_, err = n.Emulated.DetachDisk(1)
 	noError(t, err)
@@ -100,31 +110,17 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 	noError(t, err)
 	noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", "false"))
 	n.Reboot()
-	same(t, "with nothing in place", settled(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
+	links := []*admin.Dangling{
 		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\second`, Target: pods + `\link`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
-		{Path: pods + `\uid\volumes\kubernetes.io~csi\pv\mount`, Target: id,
-			Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-	}})
-}
-
-// TestInspectFindsUnpublishedVolumes: a staged volume is shown until a pod has it.
-func TestInspectFindsUnpublishedVolumes(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	const staging = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ebs.csi.aws.com\5f1c\globalmount`
-	id := stage(t, n, staging)
-	same(t, "staged", settled(t, n),
-		&admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staging, Target: id}}})
-	_, err := n.Filesystem.CreateSymlink(t.Context(), &filesystemapi.CreateSymlinkRequest{SourcePath: staging,
-		TargetPath: pods + `\link`})
-	noError(t, err)
-	same(t, "published", settled(t, n),
-		&admin.InspectResponse{Published: []*admin.Publication{{Path: pods + `\link`, Target: id}}})
+	}
+	same(t, "with nothing in place", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(slices.Clip(links), 0,
+		&admin.Dangling{Path: staging, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT})})
 	_, err = n.Volume.UnmountVolume(t.Context(), &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
 	noError(t, err)
-	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: []*admin.Dangling{
-		{Path: pods + `\link`, Target: staging, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED}}})
+	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(links, 1,
+		&admin.Dangling{Path: pods + `\published`, Target: staging, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED})})
 }
 
 func same(t *testing.T, when string, got, want *admin.InspectResponse) {
@@ -135,23 +131,8 @@ func same(t *testing.T, when string, got, want *admin.InspectResponse) {
 	}
 }
 
-// TestInspectShowsConnections: sessions and mappings are shown with their state.
-func TestInspectShowsConnections(t *testing.T) {
-	n := testnode.Start(t, testnode.Options{})
-	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
-	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
-	noError(t, err)
-	_, err = n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})
-	noError(t, err)
-	_, err = n.ISCSI.ConnectTarget(t.Context(),
-		&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
-	noError(t, err)
-	same(t, "logged in", settled(t, n),
-		&admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}}})
-}
-
-// TestInspectOfDisks: a disk that hangs, and one with data in place of its partition table while a volume is missing, are
-// named, and only if that is asked for.
+// TestInspectOfDisks: if that is asked for, it names a disk that hangs, and one with data in place of its partition table
+// while a volume is missing.
 func TestInspectOfDisks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\first`)
