@@ -12,8 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
-// The agent's API has no call for a disk's read-only attribute, and the existing in-process library has. These calls go
-// through the same limits, log, audit and errors as all others.
+// The API has no call for a disk's read-only attribute. These go through the same limits, log, audit and errors.
 
 const diskService = "inprocess.Disk"
 

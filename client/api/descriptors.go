@@ -19,8 +19,7 @@ import (
 //go:embed image.binpb
 var image []byte
 
-// Descriptors returns the descriptors of every released version of the API, also of those whose packages are not linked
-// into the program. They are read at the first call.
+// Descriptors returns the descriptors of every released version of the API, whether linked into the program or not.
 func Descriptors() (*protoregistry.Files, error) { return readImage() }
 
 var readImage = sync.OnceValues(func() (*protoregistry.Files, error) {

@@ -42,8 +42,7 @@ const (
 type Options struct {
 	// Timeout limits a call whose context has no deadline. Zero: two minutes.
 	Timeout time.Duration
-	// Restart is how long a call waits for an agent that was there and is gone, as during an upgrade. The call's own
-	// deadline takes precedence. Zero: 30 seconds; negative: no wait.
+	// Restart is how long a call waits for an agent that is gone, within its deadline. Zero: 30 seconds; negative: not.
 	Restart time.Duration
 	// SocketDir is the directory of the agent's sockets off Windows. Empty: the one in $CSI_PROXY_SOCKET_DIR.
 	SocketDir string
@@ -53,8 +52,7 @@ type Options struct {
 	Dial []grpc.DialOption
 }
 
-// New returns a client of the agent of this node. It does not connect yet: the first call of a group connects that
-// group, and Connect all groups. Close closes the connections.
+// New returns a client of this node's agent, connected by Connect or the first call of a group. Close disconnects it.
 func New(options Options) *Client {
 	if options.Timeout == 0 {
 		options.Timeout = defaultTimeout

@@ -154,8 +154,7 @@ var (
 	ErrServiceNotRunning = because("service not running", []string{reason.ServiceNotRunning})
 	// ErrShareNotFound: the SMB server has no such share.
 	ErrShareNotFound = because("share not found", []string{"BAD_NET_NAME"})
-	// ErrOtherCredentials: the node has a session with the SMB server under other credentials, and Windows keeps one set
-	// for each server. The error's text names the share that is mapped with those.
+	// ErrOtherCredentials: the node has a session with the SMB server under other credentials; the text names its share.
 	ErrOtherCredentials = because("session with other credentials",
 		[]string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
 	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.

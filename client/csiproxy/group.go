@@ -30,8 +30,7 @@ const (
 	lastImprovement  = time.Minute
 )
 
-// settling is how long a starting agent may take to open its endpoints, the first to the last. A link that is younger
-// may be to an older version than the agent is about to serve.
+// settling is how long a starting agent may take to open its endpoints. A younger link may be to too old a version.
 const settling = 500 * time.Millisecond
 
 var errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet " +
@@ -219,8 +218,7 @@ func (g *group) improve(ctx context.Context, l *link) string {
 	return newer.version
 }
 
-// hasNewer reports whether the agent serves a newer version than that of a link by now, which the next call then uses.
-// While the agent may still be starting it waits for one.
+// hasNewer reports whether the agent serves a newer version than a link's by now. It waits for a starting one.
 func (g *group) hasNewer(ctx context.Context, l *link) bool {
 	for {
 		g.improve(ctx, l)

@@ -95,8 +95,7 @@ func (l *link) call(ctx context.Context, method string, request, response any, o
 	}
 }
 
-// inBandField is the number of the field in which responses of the oldest agents carry a failure. If the newest
-// version's response has no such field, it arrives as an unknown field.
+// inBandField is the number of the field, unknown to most newest versions, in which the oldest agents report a failure.
 const inBandField = 1
 
 // inBand returns the failure that a response carries.
@@ -125,8 +124,7 @@ func inBand(response any) error {
 	return nil
 }
 
-// repeatable reports whether a call may be repeated when its effect is unknown. All calls may, except Rmdir without
-// force, for which a directory that is already gone is an error.
+// repeatable reports whether a call may be repeated when its effect is unknown: all but Rmdir without force.
 func repeatable(request any) bool {
 	rmdir, ok := request.(*filesystemapi.RmdirRequest)
 	return !ok || rmdir.GetForce()

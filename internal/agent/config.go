@@ -29,8 +29,7 @@ type Config struct {
 	RecordsDir string
 	// SocketDir is the directory of the sockets, except on Windows.
 	SocketDir string
-	// PipePrefix is put before the names of the pipes, on Windows: tests run several agents on one machine, and all its
-	// pipes share one namespace. A driver's clients know only the names without it.
+	// PipePrefix is put before the names of the pipes, which all agents of a machine share. Drivers know no prefix.
 	PipePrefix string
 	// PipeSecurity is the security descriptor of the API's pipes in SDDL, on Windows; empty: SYSTEM and administrators,
 	// and for an emulated node the user that runs it. It does not apply to the admin endpoint.

@@ -153,6 +153,5 @@ func (o *Options) WorkingDirs() []string {
 	return dirs
 }
 
-// OnDriveC puts a rooted path without a drive, such as \etc\kubernetes\logs, on drive C of a Windows node. Windows
-// would take the current drive, which depends on where the agent was started.
+// OnDriveC puts a rooted path without a drive on drive C of a Windows node: the current drive depends on the start.
 func OnDriveC(path string) string { return onDriveC(path, runtime.GOOS) }

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// IsLink reports whether a directory is a symbolic link, a junction or another reparse point, so that files in it end
-// up elsewhere. Its parents are not examined.
+// IsLink reports whether a directory is a link or another reparse point, so that files in it end up elsewhere.
 func IsLink(path string) (bool, error) {
 	info, err := os.Lstat(filepath.Clean(path)) // a separator at the end would follow the link
 	if err != nil {

@@ -45,8 +45,7 @@ func writers(path, besides string) (names []string, err error) {
 	return names, nil
 }
 
-// replacers returns the Others that may replace what is in a directory. With the sticky bit, as in /tmp, all may write
-// there, but only the directory's owner may replace what belongs to another user.
+// replacers returns the Others that may replace what is in a directory: under the sticky bit, only its owner may.
 func replacers(dir string) ([]string, error) {
 	names, err := Others(dir)
 	if err != nil {

@@ -31,8 +31,7 @@ type waiter struct {
 	granted chan *Slot // buffered
 }
 
-// Acquire waits for a slot for a call of a method. Slots go to the oldest waiting call first; calls of clients at their
-// limit are skipped. The caller releases the slot.
+// Acquire waits for a slot, for its caller to release. The oldest waiting call of a client below its limit comes first.
 func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 	cs := c.clients
 	w := &waiter{client: c, method: method, granted: make(chan *Slot, 1)}

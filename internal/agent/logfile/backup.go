@@ -46,8 +46,7 @@ func (f *File) replace(now time.Time) {
 	f.prune()
 }
 
-// freeBackup returns a path for the old file: one that is not in use, as Rename would replace the file there, and that
-// sorts behind the older ones even when the clock went back.
+// freeBackup returns a path that no file has, and that sorts behind the older ones even when the clock went back.
 func (f *File) freeBackup(now time.Time) string {
 	t := now
 	if !t.After(f.newest) {

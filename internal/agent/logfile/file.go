@@ -15,16 +15,14 @@ import (
 	"time"
 )
 
-// renameRetryInterval is the time between attempts to rename a full file; the log is written on meanwhile. On Windows a
-// file that a reader holds open cannot be renamed.
+// renameRetryInterval is the time between attempts to rename a full file, which Windows refuses while a reader has it.
 const renameRetryInterval = time.Minute
 
 // Options say when a log file is replaced and which old ones are kept. The zero value never replaces it.
 type Options struct {
 	// MaxBytes is the maximal size of the file, unless a single line exceeds it; 0: no limit.
 	MaxBytes int64
-	// Every is the period for which one file is written. Periods are counted from midnight UTC, not from the program's
-	// start, so that restarts neither shorten nor stretch them; 0: forever.
+	// Every is the period for which one file is written, counted from midnight UTC, not from the start; 0: forever.
 	Every time.Duration
 	// Backups is how many old files are kept; 0: all.
 	Backups int
@@ -54,8 +52,7 @@ type File struct {
 	cause  error     // of the first of them
 }
 
-// Open opens a log file for appending, and makes it if it is missing. Its directory must exist. A link, a file that has
-// a second name, and anything but a regular file are refused.
+// Open opens a log file for appending, or makes it in its directory. It refuses links and all but regular files.
 func Open(path string, options Options) (*File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -69,8 +66,7 @@ func Open(path string, options Options) (*File, error) {
 	return f, nil
 }
 
-// Write appends one or several lines in one piece. When it fails, the line is counted as lost, and the next Write opens
-// the file again; a caller that can report the error should.
+// Write appends lines in one piece. When it fails, it counts one as lost, and the next Write opens the file again.
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// cachedRead is a value that one goroutine at a time reads from the node, and only when the last value is old. A read
-// that hangs delays its first caller by the timeout and later ones not at all.
+// cachedRead is a value that one goroutine reads from the node when old. A hanging read delays only its first caller.
 type cachedRead[T any] struct {
 	read    func() (T, error)
 	timeout time.Duration // how long a caller waits for a read

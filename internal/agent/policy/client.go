@@ -44,8 +44,7 @@ func (c client) matches(peer transport.Peer) bool {
 	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
 }
 
-// inContainer reports whether the process runs where it should. The description of a program is for processes of the
-// node itself: in a container, any program may have any path.
+// inContainer reports whether the process runs where it should. In a container, any program may have any path.
 func (c client) inContainer(is string) bool {
 	switch c.container {
 	case "":

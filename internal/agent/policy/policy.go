@@ -39,8 +39,7 @@ type Rule struct {
 // Rules returns the rules in their order.
 func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
 
-// Warnings names the directories of rules outside every working directory, where calls are refused whatever the rule
-// says. Without working directories there are none.
+// Warnings names the directories of rules outside every working directory, where calls are refused all the same.
 func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {
 	if len(working.Dirs()) == 0 {
 		return all

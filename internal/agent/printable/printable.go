@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package printable shows texts that came from outside, such as names of files, devices and servers. They neither
-// steer a terminal nor look like other texts.
+// Package printable shows texts from outside, such as names of files: they neither steer a terminal nor deceive.
 package printable
 
 import (

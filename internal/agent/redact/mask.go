@@ -67,8 +67,7 @@ func maskField(m protoreflect.Message, field protoreflect.FieldDescriptor) {
 	}
 }
 
-// JSON returns a masked message as JSON on one line, with the field names of the .proto file. The same message always
-// gives the same text. It fails for strings that are not UTF-8.
+// JSON returns a masked message, in UTF-8, as JSON on one line, always the same, with the .proto file's names.
 func JSON(message proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 )
 
-// authorize applies the policy's rules for client and method, before the call waits for a slot. It returns the name of
-// the client's rule. Health checks and calls in this process need no rule.
+// authorize applies the policy to a call, and returns its rule's name. Health checks and calls in process need none.
 func (p *interceptors) authorize(c *call, method string) (rule string, refusal error) {
 	if p.Policy == nil || c.conn == nil || isHealth(method) {
 		c.scope = operation.Everything()
@@ -36,8 +35,7 @@ func ScopeOf(ctx context.Context) operation.Scope {
 	return operation.Scope{}
 }
 
-// permitted applies the client's rule to what a request names. The request is the one that the handler gets: an old
-// version's has been converted, so what is checked is what acts.
+// permitted applies the client's rule to the request that acts: an old version's has been converted.
 func permitted(ctx context.Context, request any) error {
 	c := callOf(ctx)
 	if c == nil || c.rule == nil {

@@ -25,8 +25,7 @@ func CheckCallTimeout(d time.Duration) error {
 	return nil
 }
 
-// deadline bounds a call over a socket from its first byte on, so that a client that sends half a request holds its
-// slot no longer than a call may take. A shorter deadline of the caller wins.
+// deadline bounds a call from its first byte on: a client that sends half a request holds its slot no longer.
 func (p *interceptors) deadline(ctx context.Context, call *tap.Info) (context.Context, error) {
 	limit, ok := p.limits[call.FullMethodName]
 	if !ok {

@@ -19,8 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
-// requestIDHeader is the response header with the call's id in the agent's log. It is set when the log may have a line
-// about the call: when the call failed, and at level 2.
+// requestIDHeader is the response header with the call's id in the agent's log. It is set if that has a line about it.
 const requestIDHeader = "x-request-id"
 
 // interceptors are those of one endpoint.

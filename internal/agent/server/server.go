@@ -133,8 +133,7 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 	return g
 }
 
-// peerCredentials makes the connection of a call its AuthInfo. Nothing is encrypted or authenticated on the wire: the
-// operating system names the process at the other end.
+// peerCredentials makes the connection of a call its AuthInfo: the operating system names the process at its other end.
 type peerCredentials struct {
 	credentials.TransportCredentials
 }

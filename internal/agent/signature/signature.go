@@ -16,8 +16,7 @@ type magic struct {
 	name   string
 }
 
-// magics returns the marks in the order in which they are searched: a format that embeds others comes first. The
-// offsets are those of util-linux's libblkid and of the formats' own specifications.
+// magics returns the marks, those of formats that embed others first, at libblkid's and the specifications' offsets.
 func magics() []magic {
 	return []magic{
 		{512, "EFI PART", "a GPT partition table"},

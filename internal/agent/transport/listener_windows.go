@@ -22,8 +22,7 @@ const (
 	maxPipePath = 256
 )
 
-// backlog is how many connected clients may wait for Accept. Each costs kernel memory that is not charged to the
-// client; further clients find no free instance, and wait.
+// backlog is how many connected clients may wait for Accept. They cost kernel memory; further ones find no instance.
 const backlog = 64
 
 // pipeListener is the net.Listener of one pipe.
@@ -248,8 +247,7 @@ func (l *pipeListener) next() (windows.Handle, error) {
 	return h, nil
 }
 
-// Close stops listening: it closes the free instances, and the pipe's name goes with the last connection. Clients that
-// were not accepted are disconnected. Later calls do nothing.
+// Close closes the free instances and disconnects clients that were not accepted. Later calls do nothing.
 func (l *pipeListener) Close() error {
 	l.pipes.do(func() { l.pipes.drop(l) })
 	return nil

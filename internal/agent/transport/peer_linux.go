@@ -57,8 +57,7 @@ func cgroup(pid uint32, process Process) string {
 	return cgroupOf(string(text))
 }
 
-// cgroupOf returns the path in the unified hierarchy, else that of systemd's own, from /proc/PID/cgroup (cgroups(7)). A
-// group that was removed identifies no container.
+// cgroupOf returns the path in the unified hierarchy, else in systemd's own, if its group exists (cgroups(7)).
 func cgroupOf(text string) string {
 	found := ""
 	for line := range strings.Lines(text) {

@@ -23,8 +23,7 @@ func abandoned(path string) bool {
 	return errors.Is(err, windows.ERROR_FILE_NOT_FOUND)
 }
 
-// reclaim makes an instance of a name that exists, and gives the name this security. It fails when the agent cannot
-// trust the name's owner, who may change its security at any time.
+// reclaim makes an instance of a name that exists, with this security, unless its owner is not to be trusted.
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-security-and-access-rights
 func reclaim(name *windows.NTUnicodeString, security *windows.SECURITY_DESCRIPTOR) (*instance, error) {
 	i, err := newInstance(name, security, findName, windows.WRITE_DAC)

@@ -25,8 +25,7 @@ func currentUser() (string, error) {
 	return Administrators + "(A;;GRGW;;;" + user.User.Sid.String() + ")", nil
 }
 
-// CheckPipeSecurity checks a security descriptor in SDDL. It fails for a text that Windows does not accept, and for one
-// without a discretionary access control list, which would admit every account.
+// CheckPipeSecurity refuses what is not SDDL, and a descriptor without an access list, which would admit everyone.
 func CheckPipeSecurity(sddl string) error {
 	_, err := parseSecurity(sddl)
 	return err

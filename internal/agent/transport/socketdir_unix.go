@@ -24,8 +24,7 @@ const lockName = "csi-proxy.lock"
 // maxSocketPath is the longest path that a socket may have: sun_path of sockaddr_un less its NUL.
 const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// A SocketDir implements Endpoints by unix sockets: a directory that one agent holds. Two agents that start at the same
-// time cannot both get it, and sockets that a killed agent left behind are replaced.
+// A SocketDir implements Endpoints by unix sockets, in a directory that one agent holds. It replaces a killed one's.
 type SocketDir struct {
 	path string
 	lock *os.File

@@ -52,8 +52,7 @@ func ParseGetDiskAttributes(in []byte) (GetDiskAttributes, error) {
 	return cstruct.Parse[GetDiskAttributes]("GET_DISK_ATTRIBUTES", in, SizeofGetDiskAttributes)
 }
 
-// SetDiskAttributes is SET_DISK_ATTRIBUTES. Its documentation gives the size of GET_DISK_ATTRIBUTES, 16, as the
-// Version; published code sends the size of this structure, 40.
+// SetDiskAttributes is SET_DISK_ATTRIBUTES. Documentation gives 16 as the Version; published code its own size, 40.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-set_disk_attributes
 type SetDiskAttributes struct {
 	Version        uint32

@@ -2,8 +2,7 @@
 
 package win32
 
-// Error codes that the agent meets, under their names in winerror.h and lmerr.h. The comments become the errors'
-// texts: short, and the same on Windows in any language.
+// Error codes by their names in winerror.h and lmerr.h. The comments become the errors' texts, in any language.
 // https://learn.microsoft.com/windows/win32/debug/system-error-codes
 const (
 	ERROR_INVALID_FUNCTION                  Errno = 1    // the device or file system does not know this function

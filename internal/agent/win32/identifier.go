@@ -125,8 +125,7 @@ type StorageUniqueID struct {
 // SizeofStorageUniqueID is the size of a STORAGE_DEVICE_UNIQUE_IDENTIFIER in bytes.
 const SizeofStorageUniqueID = 20
 
-// ParseStorageUniqueID decodes the answer to StorageDeviceUniqueIdProperty. The descriptors are cut to their sizes;
-// what they hold is left to ParseStorageDeviceID and ParseStorageDevice.
+// ParseStorageUniqueID decodes the answer to StorageDeviceUniqueIdProperty, its descriptors cut to their sizes.
 func ParseStorageUniqueID(in []byte) (StorageUniqueID, error) {
 	const structure = "STORAGE_DEVICE_UNIQUE_IDENTIFIER"
 	b, err := descriptor(structure, in, SizeofStorageUniqueID)

@@ -165,8 +165,7 @@ type PersistentISCSILogin struct {
 // SizeofPersistentISCSILogin is the size of a PERSISTENT_ISCSI_LOGIN_INFOW in bytes.
 const SizeofPersistentISCSILogin = 2080
 
-// ParsePersistentISCSILogins decodes count PERSISTENT_ISCSI_LOGIN_INFOW, as ReportIScsiPersistentLoginsW returns them.
-// It follows no pointers, so it never reads the user name and the secret.
+// ParsePersistentISCSILogins decodes count PERSISTENT_ISCSI_LOGIN_INFOW, without following pointers to secrets.
 func ParsePersistentISCSILogins(in []byte, count int) ([]PersistentISCSILogin, error) {
 	const structure = "PERSISTENT_ISCSI_LOGIN_INFOW"
 	return cstruct.ParseArray(structure, in, count, SizeofPersistentISCSILogin,

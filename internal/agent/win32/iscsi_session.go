@@ -100,8 +100,7 @@ func (p pointed) at(structure string, pointer uint64, size int) ([]byte, error) 
 	return p.Buffer[offset : offset+uint64(size)], nil
 }
 
-// text returns the NUL-terminated string that a pointer points to; a null pointer is the empty string. Windows makes no
-// string here that is longer than maxISCSIText.
+// text returns the string, of at most maxISCSIText units, that a pointer points to; a null pointer's is empty.
 func (p pointed) text(structure string, pointer uint64) (string, error) {
 	if pointer == 0 {
 		return "", nil

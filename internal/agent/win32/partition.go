@@ -140,8 +140,7 @@ func partitionType(data1 uint32, data2, data3 uint16, data4 uint64) guid.GUID {
 	return g
 }
 
-// IsData reports whether the entry may hold data, which must not be overwritten: any partition except Microsoft
-// Reserved, including foreign, dynamic and Storage Spaces partitions.
+// IsData reports whether the entry may hold data: any partition, foreign and dynamic ones too, but Microsoft Reserved.
 func (p Partition) IsData() bool {
 	if p.Length <= 0 {
 		return false

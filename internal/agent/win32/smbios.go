@@ -45,8 +45,7 @@ func (s SMBIOS) SystemSerialNumber() string {
 	return ""
 }
 
-// text returns the string that a field, given by its offset in the structure, refers to, or "" if there is none. The
-// specification requires UTF-8 since version 3.2; other bytes are replaced.
+// text returns the string that a field, by its offset, refers to, as UTF-8; "" if there is none.
 func (s SMBIOSStructure) text(offset int) string {
 	offset -= sizeofSMBIOSHeader
 	if offset >= len(s.Data) {

@@ -12,8 +12,7 @@ import (
 // FILE_DEVICE_DISK is the StorageDeviceNumber.DeviceType of a disk.
 const FILE_DEVICE_DISK = 0x07
 
-// StorageDeviceNumber is STORAGE_DEVICE_NUMBER: which disk, and which partition of it, a handle belongs to. The
-// number is unique among devices of one type only.
+// StorageDeviceNumber is STORAGE_DEVICE_NUMBER: a disk, unique among devices of one type, and a partition of it.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_device_number
 type StorageDeviceNumber struct {
 	DeviceType      uint32 // FILE_DEVICE_DISK for disks

@@ -28,8 +28,7 @@ func (m scm) Agents() (agents []Agent, err error) {
 	return agents, err
 }
 
-// Own returns the name of the service that this process works for: the service's process is this one or, under a
-// wrapper such as nssm, its parent. It returns "" if there is none.
+// Own returns the name of the service whose process is this one or, under a wrapper such as nssm, its parent; "": none.
 func Own() (name string) {
 	m, err := connect()
 	if err != nil {

@@ -32,8 +32,7 @@ type Definition struct {
 	Name        string
 	DisplayName string
 	Description string
-	// Command is the program's full path and its arguments. They are stored quoted: unquoted, Windows would start a
-	// program whose path is the beginning of this one up to a blank.
+	// Command is the full path and arguments, stored quoted: C:\a b\c.exe without quotes would start C:\a.exe.
 	Command []string
 	Start   StartType
 	Account string

@@ -40,8 +40,7 @@ const (
 // A starting or stopping service reports every tick that it is alive, and asks to wait hint for the next report.
 const tick, hint = 2 * time.Second, 15 * time.Second
 
-// A Task is the service's work. It calls ready once, when it serves, with details for the administrator, and goes on
-// until stop is over. An error after that says which work was cut off.
+// A Task is the service's work until stop is over. It calls ready once, when it serves, with details for a person.
 type Task func(stop context.Context, ready func(details string)) error
 
 // A request is a request of the Service Control Manager, in words of why the service stops.
@@ -121,8 +120,7 @@ func (l loop) end(was State, err error) (code uint32) {
 	return exitServe
 }
 
-// Ids of the records in the Windows Event Log, at most 1000: EventCreate.exe has message templates for these. Alerts
-// depend on them, so the meaning of an id never changes.
+// Ids of records in the Event Log, at most 1000: EventCreate.exe has templates for these. Alerts depend on them.
 const (
 	EventStarted     = 1  // every endpoint accepts calls
 	EventStopping    = 2  // told to stop; running operations may end

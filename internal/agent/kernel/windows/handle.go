@@ -119,8 +119,7 @@ func (h *handle) SetAccessList(descriptor []byte) error {
 		windows.SetKernelObjectSecurity(h.windows(), windows.DACL_SECURITY_INFORMATION, sd))
 }
 
-// Rename calls NtSetInformationFile, which, unlike SetFileInformationByHandle, takes the new directory as a handle.
-// Windows opens that directory once more, to write into it.
+// Rename calls NtSetInformationFile, which takes the new directory as a handle, and opens it to write into it.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntsetinformationfile
 func (h *handle) Rename(dir kernel.Handle, name string) error {
 	const function = "NtSetInformationFile"

@@ -63,8 +63,7 @@ func (Kernel) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32
 		portal)
 }
 
-// callWithPortal calls a function for a registered portal. An initiator without a name leaves the choice to the
-// service, for which the pages name a null pointer and no other value.
+// callWithPortal calls a function for a registered portal. For no initiator it passes nil: the service chooses.
 func callWithPortal(function string, call func(*uint16, uint32, *byte) uint32, initiator string, port uint32,
 	portal []byte) (err error) {
 	var initiator16 *uint16

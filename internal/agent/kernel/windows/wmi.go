@@ -102,8 +102,7 @@ func (k Kernel) callPartition(method string, diskNumber uint32, offset int64, in
 	return failure(partitionClass+"."+method, object, err)
 }
 
-// The SMB client's namespace and class in WMI. The query selects * because SELECT RemotePath, Status … leaves out the
-// instance's path, without which Remove cannot be called.
+// The SMB client's namespace and class in WMI. Remove needs the instance's path, which comes with SELECT * alone.
 const (
 	smbNamespace = `ROOT\Microsoft\Windows\Smb`
 	smbClass     = "MSFT_SmbGlobalMapping"

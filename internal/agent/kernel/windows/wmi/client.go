@@ -120,8 +120,7 @@ func (c *Client) dropIdleThread() bool {
 	return true
 }
 
-// handleMessages handles what waits in the thread's queue. While a call waits for its answer COM does so; what is left
-// after it, such as the release of objects, would pile up.
+// handleMessages handles what is left in the thread's queue after a call, such as the release of objects.
 func handleMessages() {
 	var message winapi.Message
 	for winapi.PeekMessage(&message, 0, 0, 0, winapi.PM_REMOVE) {

@@ -7,8 +7,7 @@ import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 // wbemNotFound is WBEM_E_NOT_FOUND.
 const wbemNotFound = 0x80041002
 
-// Code returns the Win32 code of an HRESULT, which may be one of WMI's. Values that have no Win32 code stay unchanged,
-// and so does the return value of a method whose provider returns Win32 codes.
+// Code returns the Win32 code of an HRESULT, perhaps WMI's. Others, and Win32 codes themselves, stay unchanged.
 // https://learn.microsoft.com/windows/win32/wmisdk/wmi-error-constants
 func Code(result uint32) win32.Errno {
 	const (

@@ -102,8 +102,7 @@ func (i Instance) Call(method string, in Parameters) (returned uint32, err error
 	return call(i.object, method, in, func() {})
 }
 
-// CallClass invokes a static method of a class and returns its return value. If the connection dies before the
-// invocation, a new one is used; the method itself is never invoked twice.
+// CallClass invokes a static method, never twice, and returns its value. A connection that died before is replaced.
 func (c *Client) CallClass(namespace, class, method string, in Parameters) (returned uint32, err error) {
 	err = c.do(func(s *session) error {
 		invoked := false
@@ -123,8 +122,7 @@ func (c *Client) CallClass(namespace, class, method string, in Parameters) (retu
 	return returned, err
 }
 
-// call is SWbemObject.ExecMethod_; an instance of the method's InParameters carries the in parameters, if there are
-// any. It calls invoking just before the invocation.
+// call is SWbemObject.ExecMethod_, with in parameters in an InParameters. It calls invoking just before.
 // https://learn.microsoft.com/windows/win32/wmisdk/swbemobject-execmethod-
 func call(object *ole.IDispatch, method string, in Parameters, invoking func()) (returned uint32, err error) {
 	if object == nil {
