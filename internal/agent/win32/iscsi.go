@@ -71,14 +71,10 @@ const SizeofISCSITargetPortal = 1026
 // Bytes encodes an ISCSI_TARGET_PORTALW, 1026 bytes.
 func (p ISCSITargetPortal) Bytes() []byte {
 	b := make(cstruct.Buffer, SizeofISCSITargetPortal)
-	p.put(b)
-	return b
-}
-
-func (p ISCSITargetPortal) put(b cstruct.Buffer) {
 	b.PutText(0, maxISCSIText, p.SymbolicName) // SymbolicName
 	b.PutText(512, maxISCSIText, p.Address)    // Address
 	b.PutU16(1024, p.Socket)                   // Socket
+	return b
 }
 
 // ParseISCSITargetPortal decodes an ISCSI_TARGET_PORTALW.

@@ -68,6 +68,14 @@ func multiStrings(s []uint16) []string {
 	return all
 }
 
+// filled is grown for a function of Windows.
+func filled(function, object string, unit int, call func(n *uint32, buffer *byte) error) ([]byte, error) {
+	b, err := grown(unit, func(n *uint32, buffer []byte) error {
+		return failure(function, object, call(n, start(buffer)))
+	})
+	return b, failure(function, object, err)
+}
+
 // start returns a pointer to the first byte of a buffer, nil for an empty one.
 func start(b []byte) *byte {
 	if len(b) == 0 {

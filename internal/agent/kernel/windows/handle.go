@@ -69,11 +69,11 @@ func (h *handle) Flush() error {
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getfinalpathnamebyhandlew
 func (h *handle) FinalPath(volumeName uint32) (string, error) {
 	const function = "GetFinalPathNameByHandleW"
-	b, err := grown(bytesOfUnit, func(n *uint32, buffer []byte) (err error) {
-		*n, err = windows.GetFinalPathNameByHandle(h.windows(), characters(start(buffer)), *n, volumeName)
-		return failure(function, h.object, err)
+	b, err := filled(function, h.object, bytesOfUnit, func(n *uint32, buffer *byte) (err error) {
+		*n, err = windows.GetFinalPathNameByHandle(h.windows(), characters(buffer), *n, volumeName)
+		return err
 	})
-	return windows.UTF16ToString(units(b)), failure(function, h.object, err)
+	return windows.UTF16ToString(units(b)), err
 }
 
 // Information calls GetFileInformationByHandleEx.

@@ -5,7 +5,6 @@
 package windows
 
 import (
-	"errors"
 	"runtime"
 	"unsafe"
 
@@ -27,14 +26,9 @@ func callISCSI(function, object string, call func() (status uint32)) error {
 
 // grownISCSI is grown for a call to iscsidsc.dll.
 func grownISCSI(function, object string, unit int, call func(n *uint32, buffer *byte) (status uint32)) ([]byte, error) {
-	b, err := grown(unit, func(n *uint32, buffer []byte) error {
-		return callISCSI(function, object, func() uint32 { return call(n, start(buffer)) })
+	return filled(function, object, unit, func(n *uint32, buffer *byte) error {
+		return callISCSI(function, object, func() uint32 { return call(n, buffer) })
 	})
-	var code win32.Errno
-	if errors.As(err, &code) {
-		err = &kernel.Error{Function: function, Object: object, Code: code}
-	}
-	return b, err
 }
 
 // AddISCSISendTargetPortal calls AddIScsiSendTargetPortalW.

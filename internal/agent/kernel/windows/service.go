@@ -14,22 +14,26 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
-// serviceQueryRights are the rights that a query needs; protected services refuse more even to LocalSystem.
-const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
-
 // QueryService calls QueryServiceConfigW and QueryServiceStatusEx.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryservicestatusex
 func (Kernel) QueryService(name string) (kernel.Service, error) {
-	service, err := openService(name, serviceQueryRights)
+	// Protected services refuse more rights even to LocalSystem.
+	service, err := openService(name, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS)
 	if err != nil {
 		return kernel.Service{}, err
 	}
 	defer closeService(service)
-
-	var info kernel.Service
-	if err := queryConfig(service, &info); err != nil {
-		return kernel.Service{}, failure("QueryServiceConfigW", name, err)
+	b, err := filled("QueryServiceConfigW", name, 1, func(n *uint32, buffer *byte) error {
+		needed := *n
+		err := windows.QueryServiceConfig(service, (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(buffer)), needed, &needed)
+		if err != nil { // only then its page says that it counts
+			*n = max(needed, *n+1)
+		}
+		return err
+	})
+	if err != nil {
+		return kernel.Service{}, err
 	}
 	var status windows.SERVICE_STATUS_PROCESS
 	size := uint32(unsafe.Sizeof(status))
@@ -38,40 +42,18 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	if err != nil {
 		return kernel.Service{}, failure("QueryServiceStatusEx", name, err)
 	}
-	info.State = status.CurrentState
-	info.Accepted = status.ControlsAccepted
-	info.ExitCode = status.Win32ExitCode
-	info.ServiceExitCode = status.ServiceSpecificExitCode
-	info.CheckPoint = status.CheckPoint
-	info.WaitHint = status.WaitHint
-	info.ProcessID = status.ProcessId
-	return info, nil
-}
-
-// queryConfig calls QueryServiceConfigW.
-func queryConfig(service windows.Handle, info *kernel.Service) error {
-	b, err := grown(1, func(n *uint32, buffer []byte) error {
-		needed := *n
-		err := windows.QueryServiceConfig(service, serviceConfig(buffer), needed, &needed)
-		if err != nil { // only then its page says that it counts
-			*n = max(needed, *n+1)
-		}
-		return failure("QueryServiceConfigW", "", err)
-	})
-	if err != nil {
-		return err
+	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(b)))
+	info := kernel.Service{
+		DisplayName: windows.UTF16PtrToString(config.DisplayName), StartType: config.StartType,
+		State: status.CurrentState, Accepted: status.ControlsAccepted, ProcessID: status.ProcessId,
+		ExitCode: status.Win32ExitCode, ServiceExitCode: status.ServiceSpecificExitCode,
+		CheckPoint: status.CheckPoint, WaitHint: status.WaitHint,
 	}
-	config := serviceConfig(b)
-	info.DisplayName, info.StartType = windows.UTF16PtrToString(config.DisplayName), config.StartType
 	if config.Dependencies != nil {
 		from := uintptr(unsafe.Pointer(config.Dependencies)) - uintptr(unsafe.Pointer(start(b)))
 		info.Dependencies = multiStrings(units(b[from:]))
 	}
-	return nil
-}
-
-func serviceConfig(buffer []byte) *windows.QUERY_SERVICE_CONFIG {
-	return (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(buffer)))
+	return info, nil
 }
 
 // closeService releases a handle of the Service Control Manager; nothing can be done about a failure.

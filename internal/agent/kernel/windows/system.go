@@ -22,12 +22,10 @@ func (Kernel) SystemWindowsDirectory() (string, error) {
 
 // SystemFirmwareTable calls GetSystemFirmwareTable with a buffer of the size that it asks for.
 func (Kernel) SystemFirmwareTable(provider, id uint32) ([]byte, error) {
-	const function = "GetSystemFirmwareTable"
-	table, err := grown(1, func(n *uint32, buffer []byte) (err error) {
-		*n, err = winapi.GetSystemFirmwareTable(provider, id, start(buffer), *n)
-		return failure(function, "", err)
+	return filled("GetSystemFirmwareTable", "", 1, func(n *uint32, buffer *byte) (err error) {
+		*n, err = winapi.GetSystemFirmwareTable(provider, id, buffer, *n)
+		return err
 	})
-	return table, failure(function, "", err)
 }
 
 // RegistryStrings calls RegOpenKeyExW, RegQueryValueExW and, for REG_EXPAND_SZ, ExpandEnvironmentStringsW.

@@ -46,11 +46,10 @@ func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := grown(bytesOfUnit, func(n *uint32, buffer []byte) error {
-		return failure(function, volumeName,
-			windows.GetVolumePathNamesForVolumeName(name, characters(start(buffer)), *n, n))
+	b, err := filled(function, volumeName, bytesOfUnit, func(n *uint32, buffer *byte) error {
+		return windows.GetVolumePathNamesForVolumeName(name, characters(buffer), *n, n)
 	})
-	return multiStrings(units(b)), failure(function, volumeName, err)
+	return multiStrings(units(b)), err
 }
 
 // VolumeNameForMountPoint calls GetVolumeNameForVolumeMountPointW.
