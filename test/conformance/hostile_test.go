@@ -143,8 +143,10 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 	case mutualSecret:
 		bad(codes.InvalidArgument, "", "short", strings.Repeat("a", 17), strings.Repeat("a", long))
 	case serviceName:
-		bad(codes.InvalidArgument, "", "a/b", `a\b`, "a\x00b", strings.Repeat("a", 300), strings.Repeat("a", long))
-		bad(codes.NotFound, "*", "Spooler ", "' OR 1=1", "nothing")
+		bad(codes.InvalidArgument, "", "a/b", `..\Spooler`, "Spooler\x00", "a\nb", "\x1b[2J", "a\u0085b", "a\u2028b",
+			strings.Repeat("a", 257), strings.Repeat("\U0001F4BE", 129), strings.Repeat("a", long))
+		bad(codes.NotFound, "*", "Spooler ", "' OR 1=1", "nothing", "%s", "$(x)", strings.Repeat("a", 256),
+			strings.Repeat("\U0001F4BE", 64))
 	default: // both values of a flag are honest
 	}
 	return all

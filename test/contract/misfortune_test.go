@@ -185,23 +185,6 @@ func TestHangingStage(t *testing.T) {
 	}
 }
 
-// A disk that became read-only refuses to be expanded, and is expanded once it is writable.
-func TestReadOnlyDisk(t *testing.T) {
-	s := startStager(t)
-	s.recovers()
-	s.GrowDisk(s.number, 2*gib)
-	s.SetDiskReadOnly(s.number, true)
-	id := s.Volumes(s.number)[0]
-	if err := s.ResizeVolume(id, 0); err == nil {
-		t.Error("a volume on a read-only disk was expanded")
-	}
-	s.SetDiskReadOnly(s.number, false)
-	s.OK(s.ResizeVolume(id, 0))
-	if size := s.Size(id); size < 2*gib-64<<20 {
-		t.Errorf("the volume has %d bytes", size)
-	}
-}
-
 // The journal shows a driver's author what the agent made of a call.
 func TestJournal(t *testing.T) {
 	s := startStager(t)

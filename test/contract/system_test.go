@@ -4,7 +4,6 @@ package contract
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -205,21 +204,4 @@ func TestAgentDoesNotStopItself(t *testing.T) {
 	wantStatus(t, n, system.ServiceStatus_RUNNING, "csiproxy", "W32Time", "top")
 	n.OK(n.StartService("csiproxy"))
 	n.OK(n.StopService("top", false))
-}
-
-func TestHostileServiceNames(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	for _, name := range []string{"", `..\MSiSCSI`, "a/b", "MSiSCSI\x00", "a\nb", "\x1b[2J", "a\u0085b", "a\u2028b",
-		strings.Repeat("x", 257), strings.Repeat("\U0001F4BE", 129)} {
-		_, err := n.GetService(name)
-		n.Refused(err, codes.InvalidArgument, "INVALID_SERVICE_NAME")
-		n.Refused(n.StartService(name), codes.InvalidArgument, "INVALID_SERVICE_NAME")
-		n.Refused(n.StopService(name, true), codes.InvalidArgument, "INVALID_SERVICE_NAME")
-	}
-	if calls := n.Called("QueryService", "StartService", "StopService"); len(calls) > 0 {
-		t.Errorf("Windows was asked: %v", calls)
-	}
-	for _, name := range []string{strings.Repeat("x", 256), strings.Repeat("\U0001F4BE", 64), "%s", "$(x)", "MSiSCSI "} {
-		n.Refused(n.StartService(name), codes.NotFound, "SERVICE_NOT_FOUND")
-	}
 }

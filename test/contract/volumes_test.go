@@ -126,30 +126,6 @@ func TestStatsOfARawVolume(t *testing.T) {
 	}
 }
 
-func TestInterruptedGrowthIsCompleted(t *testing.T) {
-	for name, fault := range map[string]testnode.Fault{
-		"before the partition grew":    {Code: win32.IOCTL_DISK_GROW_PARTITION},
-		"after the partition grew":     {Code: win32.IOCTL_DISK_GROW_PARTITION, After: true},
-		"before the file system grew":  {Code: win32.FSCTL_EXTEND_VOLUME},
-		"after the file system grew":   {Code: win32.FSCTL_EXTEND_VOLUME, After: true},
-		"while its size was asked for": {Code: win32.FSCTL_GET_NTFS_VOLUME_DATA},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := caller.Start(t, testnode.Options{})
-			id := n.Formatted(1)
-			before := n.Size(id)
-			n.GrowDisk(1, 11<<30)
-			fault.Function, fault.Times, fault.Error = "DeviceIoControl", 1, win32.ERROR_IO_DEVICE
-			n.Faults.Add(fault)
-			n.Code(n.ResizeVolume(id, 0), codes.Unavailable)
-			n.OK(n.ResizeVolume(id, 0))
-			if grown := n.Size(id) - before; grown != 1<<30 {
-				t.Errorf("grew by %d bytes, want %d", grown, 1<<30)
-			}
-		})
-	}
-}
-
 func TestResizeSlack(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	id := n.Formatted(1)
