@@ -3,9 +3,10 @@
 #
 # hack/test-wine.sh runs the Go tests of packages under Wine: hack/test-wine.sh [PACKAGE…], by default the ones listed
 # below; all stands for every package of the workspace but those that are left out below, with the reasons.
-# Each package is cross-compiled and its tests run in its own folder, as many at once as there are processors; the commands are in
-# Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes, which a test can put in the place of
-# what Wine lacks. It makes the Wine tree when there is none, and needs root for that and for the runs.
+# Each package is cross-compiled and its tests run in its own folder, as go test does, as many packages at once as there
+# are processors. The commands are in Z:\binaries, which CSI_PROXY_BIN names, and so are the DLLs of test/windows/fakes,
+# which a test can put in the place of what Wine lacks. It makes the Wine tree when there is none, and needs root for
+# that and for the runs.
 # A package may take WINE_TEST_SECONDS (900). GO_TEST_FLAGS are passed to each test program: GO_TEST_FLAGS='-test.run=TestDelete -test.v'.
 # CSI_PROXY_LONG=1 makes the tests try everything, as in make test-long: give the package. The repository is Z:\work.
 # The tests' output is shown when they fail, or with V=1.

@@ -139,7 +139,7 @@ func TestRecoveryPartition(t *testing.T) {
 				}
 			})
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) { isRecovery(&l.Partitions[0]); l.Partitions[0].Rewrite = true })
-			n.Refused(n.SetDiskState(1, false), codes.FailedPrecondition, "SYSTEM_DISK")
+			n.Refused(n.SetDiskState(1, false), codes.FailedPrecondition, "SYSTEM_DISK", "a recovery environment is on")
 			wantLUN(t, n, 1, "")
 			wantSpared(t, n, n.Volumes(1)[0])
 		})

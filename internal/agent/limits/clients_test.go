@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -127,14 +128,19 @@ func TestReusedPIDIsANewClient(t *testing.T) {
 }
 
 func TestClientsAreForgotten(t *testing.T) {
-	cs := New(Limits{}, klog.Background(), NewMetrics(nil))
+	metrics := NewMetrics(nil)
+	cs := New(Limits{}, klog.Background(), metrics)
 	c, _ := connect(t, cs, 1, &process{})
 	slot, err := c.Client().Acquire(t.Context(), "Rescan")
 	if err != nil {
 		t.Fatal(err)
 	}
+	open := testutil.ToFloat64(metrics.connections)
 	_ = c.Close()
 	_ = c.Close()
+	if left := testutil.ToFloat64(metrics.connections); open != 1 || left != 0 {
+		t.Errorf("%v connections are counted, after the close %v", open, left)
+	}
 	if len(cs.clients) != 1 {
 		t.Errorf("%d clients while an operation runs, want 1", len(cs.clients))
 	}

@@ -82,8 +82,8 @@ func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T
 		return a.Value, a.Err
 	case <-limit.C:
 	}
-	r.abandonRead(child.entry)
 	child.entry.Update(func(t *task) {
+		t.left = time.Now()
 		if t.at != (Object{}) { // the disk is known by its number meanwhile
 			x = t.at
 		}

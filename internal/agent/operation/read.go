@@ -2,7 +2,10 @@
 
 package operation
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
 // may have looked before a change that this caller knows of. If the context ends first, the operation continues without
@@ -28,7 +31,7 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 		return a.Value, a.Err
 	case <-ctx.Done():
 		r.tell(request, GaveUp)
-		r.abandonRead(entry)
+		entry.Update(func(t *task) { t.left = time.Now() })
 		return value, gaveUpRead(ctx, request)
 	}
 }

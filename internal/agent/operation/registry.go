@@ -35,7 +35,6 @@ func (r *Runner) Running() []Running {
 type task struct {
 	request Request
 	begun   bool
-	over    bool
 	at      Object    // the object that it has reached, if that is not its own
 	left    time.Time // when the caller of a read gave up; zero: it still waits
 }
@@ -50,10 +49,7 @@ func (r *Runner) register(ctx context.Context, request Request) (entry *running.
 
 // deregister removes an operation from the registry and releases its lease.
 func (r *Runner) deregister(entry *running.Entry[task], lease Lease) {
-	entry.Update(func(t *task) { t.over = true })
-	if last := entry.Remove(); !last.left.IsZero() {
-		r.abandonedReads.Add(-1)
-	}
+	entry.Remove()
 	if lease != nil {
 		lease.Release()
 	}

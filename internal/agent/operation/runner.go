@@ -12,7 +12,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"sync"
-	"sync/atomic"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
@@ -41,8 +40,7 @@ type Runner struct {
 	mu    sync.Mutex
 	calls map[string]*call // running changes that may be joined, by key
 
-	tasks          running.Set[task]
-	abandonedReads atomic.Int64 // how many of the tasks are reads whose callers have given up
+	tasks running.Set[task]
 }
 
 // NewRunner returns a Runner.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
 // Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread
@@ -18,21 +17,8 @@ const (
 	maxStuck   = 2               // reads of one object that may be stuck
 )
 
-// abandonRead notes that the caller of a read has given up.
-func (r *Runner) abandonRead(entry *running.Entry[task]) {
-	entry.Update(func(t *task) {
-		if !t.over {
-			t.left = time.Now()
-			r.abandonedReads.Add(1)
-		}
-	})
-}
-
 // refuseStuck refuses a read when the allowed number of reads of the object are stuck already.
 func (r *Runner) refuseStuck(x Object) error {
-	if r.abandonedReads.Load() == 0 {
-		return nil // the usual case
-	}
 	count, oldest := r.unanswered(x, stuckAfter)
 	if count < maxStuck {
 		return nil

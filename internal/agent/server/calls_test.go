@@ -156,6 +156,9 @@ func TestRequestIDLeadsToTheLog(t *testing.T) {
 		if !known {
 			t.Errorf("a line without request id: %s", line)
 		}
+		if strings.Contains(line, "left out") {
+			t.Errorf("no line was left out of the log: %s", line)
+		}
 		if strings.Contains(line, "call failed") {
 			failures++
 			for _, part := range []string{`method="/v1.Filesystem/PathExists"`, `endpoint="csi-proxy-filesystem-v1"`,
