@@ -73,14 +73,14 @@ and the exit code is 2 if something could not be looked at.`
 		if a.output.form == outputNPD {
 			line, code := doctor.NPD(facts, *reasons)
 			_, err := fmt.Fprintln(c.OutOrStdout(), line)
-			return errors.Join(err, map[int]error{doctor.NPDProblem: failure{errFound}, doctor.NPDUnknown: errNotKnown}[code])
+			return errors.Join(err, map[int]error{doctor.NPDProblem: failure{errPrinted}, doctor.NPDUnknown: errPrinted}[code])
 		}
 		findings := doctor.Examine(facts)
 		if err := a.printFindings(c, findings, facts.Missing); err != nil {
 			return err
 		}
 		if doctor.Bad(findings) {
-			return failure{errFound}
+			return failure{errPrinted}
 		}
 		return nil
 	}
@@ -143,58 +143,48 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 	for _, e := range f.Endpoints {
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
-	queries := []struct {
-		name  string
-		query func(ctx context.Context) (missing []string, err error)
-	}{
-		{"directories, mount points, links, SMB mappings, iSCSI sessions, privileges, operations that hang",
-			func(ctx context.Context) (missing []string, err error) {
-				f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{Thorough: true})
-				if adminMissing(err) {
-					err = errors.New(adminMissingText(err))
-				}
-				return f.Inspected.GetMissing(), err
-			}},
-		{"disks and volumes", func(ctx context.Context) ([]string, error) {
-			if !answers["disk"] {
-				return nil, errors.New("the group disk does not answer")
-			}
-			tree, err := a.tree(ctx)
-			if err != nil {
-				return nil, err
-			}
-			f.Tree = tree
-			return append(tree.Missing, tree.Unknown...), nil
-		}},
-		{"services", func(ctx context.Context) (missing []string, err error) {
-			if !answers["system"] {
-				return nil, errors.New("the group system does not answer")
-			}
-			f.Services, err = a.services(ctx)
-			return nil, err
-		}},
-		{"settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil }},
-	}
-	missing, failed := make([][]string, len(queries)), make([]error, len(queries))
+	var missing, unanswered [4][]string // by query
 	var running sync.WaitGroup
-	for i, q := range queries {
+	query := func(i int, group, name string, do func(ctx context.Context) (missing []string, err error)) {
 		running.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, factsTime)
 			defer cancel()
-			missing[i], failed[i] = q.query(ctx)
+			err := fmt.Errorf("the group %s does not answer", group)
+			if group == "" || answers[group] {
+				missing[i], err = do(ctx)
+			}
+			if err != nil {
+				missing[i] = append(missing[i], name+": "+a.reason(err))
+			}
+			if status.Code(err) == codes.DeadlineExceeded {
+				unanswered[i] = []string{name}
+			}
 		})
 	}
-	running.Wait()
-	for i, q := range queries {
-		if err := failed[i]; err != nil {
-			missing[i] = append(missing[i], q.name+": "+a.reason(err))
-			if status.Code(err) == codes.DeadlineExceeded {
-				f.Unanswered = append(f.Unanswered, q.name)
+	query(0, "", "directories, mount points, links, SMB mappings, iSCSI sessions, privileges, operations that hang",
+		func(ctx context.Context) (missing []string, err error) {
+			f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{Thorough: true})
+			if adminMissing(err) {
+				err = errors.New(adminMissingText(err))
 			}
+			return f.Inspected.GetMissing(), err
+		})
+	query(1, "disk", "disks and volumes", func(ctx context.Context) ([]string, error) {
+		tree, err := a.tree(ctx)
+		if err != nil {
+			return nil, err
 		}
-	}
-	f.Unanswered = append(f.Unanswered, f.Inspected.GetUnanswered()...)
-	f.Staged, f.Missing = a.staged(ctx, &f), slices.Concat(missing...)
+		f.Tree = tree
+		return append(tree.Missing, tree.Unknown...), nil
+	})
+	query(2, "system", "services", func(ctx context.Context) (missing []string, err error) {
+		f.Services, err = a.services(ctx)
+		return nil, err
+	})
+	query(3, "", "settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil })
+	running.Wait()
+	f.Unanswered = append(slices.Concat(unanswered[:]...), f.Inspected.GetUnanswered()...)
+	f.Staged, f.Missing = a.staged(ctx, &f), slices.Concat(missing[:]...)
 	return f
 }
 

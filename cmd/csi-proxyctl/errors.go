@@ -155,11 +155,9 @@ func failedWith(code codes.Code, text string) error {
 var errNotConfirmed = errors.New(
 	"not confirmed, nothing was done; give --yes to skip the question, or --dry-run to see the planned change")
 
-// errFound ends doctor with exit code 1. Its findings are already printed.
-var errFound = errors.New("")
-
-// errNotKnown ends doctor -o npd with exit code 2, which node-problem-detector takes for "unknown".
-var errNotKnown = errors.New("")
+// errPrinted ends doctor, which has printed what it found: as a failure with exit code 1, and otherwise with 2, which
+// node-problem-detector takes for "unknown".
+var errPrinted = errors.New("")
 
 func exitCode(err error) int {
 	switch {

@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, 0},
 		{errors.New("unknown flag"), 2},
 		{failure{errors.New("anything")}, 1},
-		{failure{errFound}, 1},
+		{failure{errPrinted}, 1},
 		{failure{errNotConfirmed}, 8},
 		{failure{status.Error(codes.AlreadyExists, "")}, 5},
 		{failure{status.Error(codes.OutOfRange, "")}, 5},
