@@ -8,11 +8,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
-// The SAN policies of Windows, by the names that diskpart has for them.
-// https://learn.microsoft.com/windows-server/administration/windows-commands/san
+// The SAN policies of Windows with which new disks stay offline, by the names that diskpart has for them.
 const (
-	OnlineAll       = "OnlineAll"
-	OfflineShared   = "OfflineShared" // of Windows Server: disks on buses that others may share
 	OfflineAll      = "OfflineAll"
 	OfflineInternal = "OfflineInternal"
 )
@@ -20,7 +17,7 @@ const (
 // SANPolicyOf returns the name of a policy in the registry of Windows, "" for one that is not known.
 // https://learn.microsoft.com/windows/win32/api/vds/ne-vds-vds_san_policy
 func SANPolicyOf(number uint64) string {
-	return map[uint64]string{1: OnlineAll, 2: OfflineShared, 3: OfflineAll, 4: OfflineInternal}[number]
+	return map[uint64]string{1: "OnlineAll", 2: "OfflineShared", 3: OfflineAll, 4: OfflineInternal}[number]
 }
 
 // BitLockerKey and BitLockerValue name a number below HKEY_LOCAL_MACHINE. It is 1 while the policy "Deny write access
@@ -31,7 +28,8 @@ const (
 	BitLockerValue = "FDVDenyWriteAccess"
 )
 
-// settings judges what Windows does with new disks and volumes. Agent and drivers are made for OfflineShared.
+// settings judges what Windows does with new disks and volumes. Agent and drivers are made for OfflineShared, as
+// Windows Server has it: https://learn.microsoft.com/windows-server/administration/windows-commands/san
 func (r *report) settings() {
 	if r.AutomountOff {
 		r.add(Warning, "automount-off", "automount is off: Windows leaves volumes offline that it has not mounted before",
