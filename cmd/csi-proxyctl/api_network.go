@@ -92,6 +92,7 @@ func (a *connection) listMappings(ctx context.Context, _ []string) (answer, erro
 }
 
 func iscsiGroup(a *connection) *cobra.Command {
+	mutual := &csiproxy.SetMutualChapSecretRequest{}
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
 			change(a, "add", "Register a portal; it survives reboots", csiproxy.IscsiClient.AddTargetPortal, "PORTAL"),
@@ -112,7 +113,10 @@ func iscsiGroup(a *connection) *cobra.Command {
 			func(_ []string, r *csiproxy.GetTargetDisksResponse) answer { return plainList("disks", r.GetDiskIDs()) },
 			"PORTAL", "TARGET"),
 		a.runs(a.command("sessions", "List all sessions with targets, whatever program made them"), a.listSessions),
-		mutualSecretCommand(a))
+		passwordFlag(changeWith(a, "mutual-secret",
+			"Set the secret with which targets authenticate themselves to this node; all targets share it", mutual,
+			csiproxy.IscsiClient.SetMutualChapSecret),
+			"`file` with the secret, 12 to 16 bytes; -: standard input", &mutual.MutualChapSecret))
 	c.Long = c.Short + `.
 
 A PORTAL is an address, with a port if it is not 3260: 192.0.2.10, 192.0.2.10:3260, [2001:db8::10]:3260. A TARGET is an
@@ -165,12 +169,4 @@ func (a *connection) listSessions(ctx context.Context, _ []string) (answer, erro
 	return table("sessions", "TARGET\tCONNECTED", r.GetIscsiSessions(), func(s *admin.ISCSISession) (any, []any) {
 		return message{s}, []any{s.GetTarget(), s.GetConnected()}
 	}), err
-}
-
-func mutualSecretCommand(a *connection) *cobra.Command {
-	request := &csiproxy.SetMutualChapSecretRequest{}
-	c := changeWith(a, "mutual-secret",
-		"Set the secret with which targets authenticate themselves to this node; all targets share it", request,
-		csiproxy.IscsiClient.SetMutualChapSecret)
-	return passwordFlag(c, "`file` with the secret, 12 to 16 bytes; -: standard input", &request.MutualChapSecret)
 }

@@ -201,7 +201,7 @@ func listVolumesCommand(a *connection) *cobra.Command {
 		}
 		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
-		if err != nil || !a.output.detailed() {
+		if err != nil || a.output.form == outputTable || a.output.form == outputName { // their ids are enough
 			return plainVolumes(r.GetVolumeIds()), err
 		}
 		return a.volumes(ctx, r.GetVolumeIds())
@@ -257,8 +257,14 @@ func fsGroup(a *connection) *cobra.Command {
 			"touched.")
 	rmdir.Flags().BoolVar(&remove.Force, "force", false,
 		"remove a directory with all its content, and do nothing if the path is missing")
+	usage := query(a, "usage", "Print how full the volume or the share behind a mount point or link is",
+		csiproxy.NodestepsClient.GetUsage, showUsage, "PATH")
+	usage.Long = usage.Short + `.
+
+The server of a share answers for the account with which the share is mapped, so a quota counts. Windows does not count
+inodes.`
 	c := group("fs", "Make and remove directories and links",
-		usageCommand(a),
+		usage,
 		query(a, "exists", "Print whether there is anything at a path", csiproxy.FilesystemClient.PathExists,
 			func(args []string, r *csiproxy.PathExistsResponse) answer {
 				return yesNo(args[0], "exists", r.GetExists())
@@ -279,16 +285,6 @@ func fsGroup(a *connection) *cobra.Command {
 
 A PATH is a Windows path in a working directory of the agent, such as kubelet's. Quote it, because shells interpret \.`
 	c.Example = `  csi-proxyctl fs exists 'C:\var\lib\kubelet\pods'`
-	return c
-}
-
-func usageCommand(a *connection) *cobra.Command {
-	c := query(a, "usage", "Print how full the volume or the share behind a mount point or link is",
-		csiproxy.NodestepsClient.GetUsage, showUsage, "PATH")
-	c.Long = c.Short + `.
-
-The server of a share answers for the account with which the share is mapped, so a quota counts. Windows does not count
-inodes.`
 	return c
 }
 

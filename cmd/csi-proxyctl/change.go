@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -179,8 +178,7 @@ func (a *connection) onEmulatedNode(c *cobra.Command) bool {
 
 // plannedChange returns the description of a command with its arguments and flags. Secrets are in files, not in flags.
 func (a *connection) plannedChange(c *cobra.Command) string {
-	what := []rune(strings.SplitN(c.Short, ";", 2)[0])
-	what[0] = unicode.ToLower(what[0])
+	what, _, _ := strings.Cut(strings.ToLower(c.Short[:1])+c.Short[1:], ";")
 	var parts []string
 	for i, arg := range c.Flags().Args() {
 		parts = append(parts, a.takes[c][i].name+" "+arg)
@@ -197,7 +195,7 @@ func (a *connection) plannedChange(c *cobra.Command) string {
 		}
 	})
 	if len(parts) == 0 {
-		return string(what)
+		return what
 	}
-	return string(what) + ": " + strings.Join(parts, ", ")
+	return what + ": " + strings.Join(parts, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -105,15 +104,6 @@ func (a *connection) addGaps(texts []string) {
 			a.gaps = append(a.gaps, text)
 		}
 	}
-}
-
-// incomplete returns the error of a command that printed its answer without what Windows did not answer, or nil.
-func (a *connection) incomplete() error {
-	if len(a.gaps) == 0 {
-		return nil
-	}
-	return failedWith(codes.Unavailable, "this is incomplete: "+strings.Join(a.gaps, "; ")+
-		"; csi-proxyctl doctor shows what hangs")
 }
 
 // explain returns a clearer error for an exceeded deadline.

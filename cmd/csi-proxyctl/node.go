@@ -241,12 +241,16 @@ func diskCommand(a *connection) *cobra.Command {
 	detached := a.runs(a.command("detached",
 		"List the disks that were pulled out, with the command that attaches each again"), a.listDetached)
 	detached.Long = detached.Short + ". Bundles that are kept\nelsewhere than in the node's directory are not listed."
+	grown := &nodeapi.GrowDiskRequest{}
+	grow := changeWith(a, "grow", "Make a disk larger", grown, nodeClient.GrowDisk, "DISK")
+	grow.Flags().Var((*size)(&grown.SizeBytes), "size", "the new total; `bytes`, or with a unit: 20Gi")
+	required(grow, "size")
 	return group("disk", "Attach, detach and change disks",
 		attachCommand(a),
 		change(a, "detach", "Detach a disk, even if it is in use; prints the path of its image, in the bundle's directory",
 			nodeClient.DetachDisk, "DISK"),
 		detached,
-		growCommand(a),
+		grow,
 		change(a, "offline", "Take a disk offline", nodeClient.SetDiskState, "DISK"),
 		changeWith(a, "online", "Bring a disk online", &nodeapi.SetDiskStateRequest{Online: true}, nodeClient.SetDiskState,
 			"DISK"),
@@ -265,14 +269,6 @@ func (a *connection) listDetached(ctx context.Context, _ []string) (answer, erro
 	})
 	found.names = namesOf(r.GetDisks(), (*nodeapi.DetachedDisk).GetBundlePath)
 	return found, err
-}
-
-func growCommand(a *connection) *cobra.Command {
-	r := &nodeapi.GrowDiskRequest{}
-	c := changeWith(a, "grow", "Make a disk larger", r, nodeClient.GrowDisk, "DISK")
-	c.Flags().Var((*size)(&r.SizeBytes), "size", "the new total; `bytes`, or with a unit: 20Gi")
-	required(c, "size")
-	return c
 }
 
 func attachCommand(a *connection) *cobra.Command {

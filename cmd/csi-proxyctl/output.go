@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -80,9 +81,6 @@ func (o *output) forPeople() bool { return o.form == outputTable || o.form == ou
 // forPrograms reports whether the output is one value.
 func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputName }
 
-// detailed reports whether the output has more fields than the storage API's lists.
-func (o *output) detailed() bool { return o.form != outputTable && o.form != outputName }
-
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	text, err := a.render(c, found)
 	_, failed := io.WriteString(c.OutOrStdout(), text)
@@ -116,8 +114,9 @@ func (a *connection) render(c *cobra.Command, found answer) (text string, err er
 	default:
 		text, err = a.encode(found.value, "  ")
 	}
-	if err == nil && found.lists {
-		err = a.incomplete()
+	if err == nil && found.lists && len(a.gaps) > 0 {
+		err = failedWith(codes.Unavailable,
+			"this is incomplete: "+strings.Join(a.gaps, "; ")+"; csi-proxyctl doctor shows what hangs")
 	}
 	return text, err
 }

@@ -72,20 +72,17 @@ func subcommand(c *cobra.Command, args []string) error {
 		}
 		names = append(names, sub.Name())
 		if list, _, err := sub.Find([]string{"list"}); err == nil && list.Name() == "list" {
-			lists = append(lists, sub.Name())
+			lists = append(lists, sub.Name()+" list")
 		}
 		if slices.Contains(sub.SuggestFor, args[0]) {
 			meant = append(meant, sub.Name())
 		}
 	}
-	list := func(nouns []string) []string {
-		return namesOf(nouns, func(noun string) string { return noun + " list" })
-	}
-	switch nouns := similar.Names(strings.Join(args[1:min(2, len(args))], ""), lists); {
+	switch nouns := similar.Names(strings.Join(args[1:min(2, len(args))], "")+" list", lists); {
 	case args[0] == "list" || args[0] == "ls":
-		meant = list(lists)
+		meant = lists
 	case args[0] == "get" && len(nouns) > 0: // as kubectl has it: get disks
-		meant = list(nouns)
+		meant = nouns
 	case len(meant) == 0:
 		meant = similar.Names(args[0], names)
 	}
