@@ -136,14 +136,6 @@ func (h *device) control(code uint32, run func() (int, error)) (int, error) {
 	})
 }
 
-func (h *device) ReadAt([]byte, int64) (int, error) {
-	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
-func (h *device) Flush() error {
-	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
 func (h *device) Close() error {
 	return h.node.closing(h.object, func() error {
 		h.closed = true
@@ -151,20 +143,26 @@ func (h *device) Close() error {
 	})
 }
 
-func (h *device) FinalPath(uint32) (string, error) {
-	return "", failed("GetFinalPathNameByHandleW", h.object, win32.ERROR_INVALID_FUNCTION)
+// lacks and refuses return the errors of functions that a device does not have.
+func (h *device) lacks(function string) error {
+	return failed(function, h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-func (h *device) Information(uint32, []byte) error {
-	return failed("GetFileInformationByHandleEx", h.object, win32.ERROR_INVALID_PARAMETER)
+func (h *device) refuses(function string) error {
+	return failed(function, h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
-func (h *device) SetInformation(uint32, []byte) error {
-	return failed("SetFileInformationByHandle", h.object, win32.ERROR_INVALID_PARAMETER)
-}
+func (h *device) ReadAt([]byte, int64) (int, error)   { return 0, h.lacks("ReadFile") }
+func (h *device) Flush() error                        { return h.lacks("FlushFileBuffers") }
+func (h *device) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
+func (h *device) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
+func (h *device) SetInformation(uint32, []byte) error { return h.refuses("SetFileInformationByHandle") }
+func (h *device) Rename(kernel.Handle, string) error  { return h.refuses("NtSetInformationFile") }
+func (h *device) AccessList() ([]byte, error)         { return nil, h.refuses("GetSecurityInfo") }
+func (h *device) SetAccessList([]byte) error          { return h.refuses("SetKernelObjectSecurity") }
 
-func (h *device) Rename(kernel.Handle, string) error {
-	return failed("NtSetInformationFile", h.object, win32.ERROR_INVALID_PARAMETER)
+func (h *device) FsInformation(uint32, []byte) error {
+	return h.refuses("NtQueryVolumeInformationFile")
 }
 
 // span is a part of a disk.

@@ -20,7 +20,6 @@ const (
 // maxAccessList is more than an access list can have.
 const maxAccessList = 1<<16 + 64
 
-// AccessList implements kernel.Handle.
 func (h *fileHandle) AccessList() (list []byte, err error) {
 	err = h.using("GetSecurityInfo", false, func() (err error) {
 		if err := h.accessChecked(win32.READ_CONTROL | win32.GENERIC_READ | win32.GENERIC_WRITE); err != nil {
@@ -32,7 +31,6 @@ func (h *fileHandle) AccessList() (list []byte, err error) {
 	return list, err
 }
 
-// SetAccessList implements kernel.Handle.
 func (h *fileHandle) SetAccessList(descriptor []byte) error {
 	return h.using("SetKernelObjectSecurity", true, func() error {
 		if err := h.accessChecked(win32.WRITE_DAC); err != nil {
@@ -54,16 +52,6 @@ func (h *fileHandle) accessChecked(rights uint32) error {
 		return win32.ERROR_NOT_SUPPORTED
 	}
 	return nil
-}
-
-// AccessList implements kernel.Handle.
-func (h *device) AccessList() ([]byte, error) {
-	return nil, failed("GetSecurityInfo", h.object, win32.ERROR_INVALID_PARAMETER)
-}
-
-// SetAccessList implements kernel.Handle.
-func (h *device) SetAccessList([]byte) error {
-	return failed("SetKernelObjectSecurity", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
 // accessList returns the descriptor of the root directory: the one that was set, or that of a new volume.

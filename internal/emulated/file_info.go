@@ -126,39 +126,37 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) error {
 	return h.using("SetFileInformationByHandle", true, func() error {
 		switch class {
 		case win32.FileBasicInfo:
-			basic, err := win32.ParseFileBasic(in)
-			if err != nil {
-				return win32.ERROR_BAD_LENGTH
-			}
-			return h.setAttributes(basic.Attributes)
+			return set(in, win32.ParseFileBasic, h.setBasic)
 		case win32.FileDispositionInfo:
-			remove, err := deviceside.ParseFileDisposition(in)
-			if err != nil {
-				return win32.ERROR_BAD_LENGTH
-			}
-			return h.disposeAtClose(remove)
+			return set(in, deviceside.ParseFileDisposition, h.disposeAtClose)
 		case win32.FileDispositionInfoEx:
-			flags, err := deviceside.ParseFileDispositionEx(in)
-			if err != nil {
-				return win32.ERROR_BAD_LENGTH
-			}
-			return h.dispose(flags)
+			return set(in, deviceside.ParseFileDispositionEx, h.dispose)
 		}
 		return win32.ERROR_INVALID_PARAMETER
 	})
 }
 
-// setAttributes makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. 0 leaves it as it is.
-func (h *fileHandle) setAttributes(attributes uint32) error {
+// set parses a buffer, which may be too short, and sets what is in it.
+func set[T any](in []byte, parse func([]byte) (T, error), apply func(T) error) error {
+	value, err := parse(in)
+	if err != nil {
+		return win32.ERROR_BAD_LENGTH
+	}
+	return apply(value)
+}
+
+// setBasic makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. Attributes of 0 leave it as it
+// is.
+func (h *fileHandle) setBasic(basic win32.FileBasic) error {
 	if !h.has(win32.FILE_WRITE_ATTRIBUTES | win32.GENERIC_WRITE) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	e, err := h.entry()
-	if err != nil || attributes == 0 || !e.Info.Mode().IsRegular() {
+	if err != nil || basic.Attributes == 0 || !e.Info.Mode().IsRegular() {
 		return err
 	}
 	mode := e.Info.Mode().Perm() &^ 0o222
-	if attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
+	if basic.Attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
 		mode |= 0o200
 	}
 	return h.content.node.host.Change("chmod", filepath.Join(h.parent.Name(), h.name),

@@ -64,7 +64,6 @@ func (c *initiator) AddISCSISendTargetPortal(portal []byte) error {
 	})
 }
 
-// ReportISCSISendTargetPortals implements kernel.ISCSI.
 func (c *initiator) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	err = c.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsi.State) error {
 		for _, p := range s.Registered {
@@ -77,7 +76,6 @@ func (c *initiator) ReportISCSISendTargetPortals() (portals []byte, count int, e
 	return portals, count, err
 }
 
-// RefreshISCSISendTargetPortal implements kernel.ISCSI.
 func (c *initiator) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	return c.withISCSI("RefreshIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		if _, err := s.RegisteredPortal(initiator, initiatorPort, portal); err != nil {
@@ -91,7 +89,6 @@ func (c *initiator) RefreshISCSISendTargetPortal(initiator string, initiatorPort
 	})
 }
 
-// RemoveISCSISendTargetPortal implements kernel.ISCSI.
 func (c *initiator) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	return c.withISCSI("RemoveIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		p, err := s.RegisteredPortal(initiator, initiatorPort, portal)
@@ -118,7 +115,6 @@ func (c *initiator) ReportISCSITargets() (targets []string, err error) {
 	return targets, err
 }
 
-// ReportISCSITargetPortals implements kernel.ISCSI.
 func (c *initiator) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
 	err = c.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsi.State) error {
 		found, err := s.Found(target)
@@ -144,7 +140,6 @@ func (c *initiator) ISCSIDiscoveryMechanisms(target string) (mechanisms []string
 	return mechanisms, err
 }
 
-// ISCSIPersistentLogins implements kernel.ISCSI.
 func (c *initiator) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	err = c.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsi.State) error {
 		for _, k := range s.Persistent {
@@ -179,7 +174,6 @@ func (c *initiator) RemoveISCSIPersistentTarget(initiator string, _ uint32, targ
 	})
 }
 
-// SetISCSIInitiatorCHAPSharedSecret implements kernel.ISCSI.
 func (c *initiator) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 	return c.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsi.State) error {
 		if len(secret) < iscsi.MinCHAPSecret || len(secret) > iscsi.MaxCHAPSecret {

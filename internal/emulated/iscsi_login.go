@@ -80,7 +80,6 @@ func (c *initiator) sessionDisks(s iscsi.Session) []*disk {
 		func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
 
-// LoginISCSITarget implements kernel.ISCSI.
 func (c *initiator) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
 	return c.logIn(login, false)
 }

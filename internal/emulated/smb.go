@@ -17,7 +17,6 @@ type smbClient struct {
 	unmapped int // contacts with file servers without a mapping
 }
 
-// SMBGlobalMappings implements kernel.SMB.
 func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	return called(c.node, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
 		for i := range c.node.state.SMB.Mappings {

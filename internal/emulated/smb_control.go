@@ -146,7 +146,6 @@ func (c *smbClient) DropSMBSessions(serverName string) error {
 // defaultShareBytes is the size of a share of which the scenario says none.
 const defaultShareBytes = 1 << 40
 
-// FsInformation implements kernel.Handle.
 func (h *fileHandle) FsInformation(class uint32, out []byte) error {
 	return h.using("NtQueryVolumeInformationFile", false, func() error {
 		if class != win32.FileFsFullSizeInformation {
@@ -158,11 +157,6 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) error {
 		}
 		return fill(out, cstruct.Encode(size))
 	})
-}
-
-// FsInformation implements kernel.Handle.
-func (h *device) FsInformation(uint32, []byte) error {
-	return failed("NtQueryVolumeInformationFile", h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
 // fullSize returns the sizes of a file system: of a volume, or of a share as its server reports them.
