@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -39,6 +40,12 @@ func newNode(t *testing.T, edit func(*scenario.Switches)) *Node {
 		edit(&s)
 	}
 	return openNode(t, t.TempDir(), Options{Switches: &s})
+}
+
+// encodeState returns the text of node.json.
+func encodeState(s state) ([]byte, error) {
+	text, err := json.MarshalIndent(stateText{stateFormat, s}, "", "  ")
+	return append(text, '\n'), err
 }
 
 // wantCode checks that an error is a kernel.Error with the code; 0: no error.

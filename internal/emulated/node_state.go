@@ -95,12 +95,6 @@ type stateText struct {
 	Node   state `json:"node"`
 }
 
-// encodeState returns the text of node.json.
-func encodeState(s state) ([]byte, error) {
-	text, err := json.MarshalIndent(stateText{stateFormat, s}, "", "  ")
-	return append(text, '\n'), err
-}
-
 func decodeState(text []byte) (state, error) {
 	var t stateText
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -143,11 +137,7 @@ func (s *state) check() error {
 }
 
 func saveState(h *hostfiles.Host, dir string, s state) error {
-	text, err := encodeState(s)
-	if err != nil {
-		return err
-	}
-	return h.WriteFile(filepath.Join(dir, stateFile), text)
+	return h.WriteJSON(filepath.Join(dir, stateFile), stateText{stateFormat, s})
 }
 
 // loadState reads node.json. A missing file is os.ErrNotExist, any other error a *hostfiles.DamagedError.
