@@ -23,6 +23,11 @@ func TestConcurrentUse(t *testing.T) {
 	for _, d := range []string{`C:\w0`, `C:\w1`, `C:\w2`} {
 		mkdir(t, n, d)
 	}
+	check := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	var wg sync.WaitGroup
 	for worker := range 3 {
 		wg.Go(func() {
@@ -33,43 +38,26 @@ func TestConcurrentUse(t *testing.T) {
 					return
 				}
 				path := fmt.Sprintf(`\\.\PhysicalDrive%d`, number)
-				if err := ioctl(n, path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes()); err != nil {
-					t.Error(err)
-				}
+				check(ioctl(n, path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes()))
 				l := win32.DriveLayout{Style: 1,
 					Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20,
 						Type: win32.PartitionBasicData, ID: gpt.NewGUID()}}}
-				if err := ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()); err != nil {
-					t.Error(err)
-				}
+				check(ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()))
 				v := ntpath.VolumeName(l.Partitions[0].ID)
 				mount := fmt.Sprintf(`C:\w%d\`, worker)
-				if err := n.FormatVolume(v, "NTFS"); err != nil {
-					t.Error(err)
-				}
-				if err := n.SetVolumeMountPoint(mount, v); err != nil {
-					t.Error(err)
-				}
-				if h, err := n.OpenFile(nil, `\\?\`+mount+`f`,
-					how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE)); err != nil {
-					t.Error(err)
-				} else {
-					_ = h.Close()
+				check(n.FormatVolume(v, "NTFS"))
+				check(n.SetVolumeMountPoint(mount, v))
+				h, err := n.OpenFile(nil, `\\?\`+mount+`f`, how(anyRight, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE))
+				if check(err); err == nil {
+					check(h.Close())
 				}
 				if round%3 == 0 {
-					if err := n.SetDiskOnline(number, false); err != nil {
-						t.Error(err)
-					}
-					if err := n.SetDiskOnline(number, true); err != nil {
-						t.Error(err)
-					}
+					check(n.SetDiskOnline(number, false))
+					check(n.SetDiskOnline(number, true))
 				}
-				if err := n.DeleteVolumeMountPoint(mount); err != nil {
-					t.Error(err)
-				}
-				if _, err := n.DetachDisk(number); err != nil {
-					t.Error(err)
-				}
+				check(n.DeleteVolumeMountPoint(mount))
+				_, err = n.DetachDisk(number)
+				check(err)
 			}
 		})
 	}
