@@ -21,9 +21,6 @@ func isNotEmpty(err error) bool {
 }
 func isNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
-// notThroughALink makes an open fail where the name is a symbolic link.
-const notThroughALink = syscall.O_NOFOLLOW
-
 // withoutWaiting makes an open return at once where the name is a named pipe without a writer.
 const withoutWaiting = syscall.O_NONBLOCK
 

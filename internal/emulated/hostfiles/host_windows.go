@@ -17,9 +17,6 @@ func isDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FU
 func isNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 func isNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
-// notThroughALink is 0: only administrators can make symbolic links here.
-const notThroughALink = 0
-
 // withoutWaiting is nothing here: files of the host's file systems are not pipes.
 const withoutWaiting = 0
 

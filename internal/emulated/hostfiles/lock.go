@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 )
 
 // LockDir locks the state directory for this process until the file is closed or the process dies. The file holds the
 // process's number.
 func LockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|notThroughALink, 0o600)
+	f, err := plainfile.Create(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
