@@ -60,7 +60,10 @@ func (n *Node) placeDisk(spec bundle.Spec, b *bundle.Locked) (record bundle.Reco
 		return record, err
 	}
 	if b != nil {
-		record.Bundle = n.bundleName(b.Home)
+		record.Bundle = b.Home
+		if name, ok := below(n.dir, b.Home); ok { // relative, so that the state directory can be moved
+			record.Bundle = name
+		}
 		return record, b.Claim(n.host, n.dir)
 	}
 	_, err = bundle.Make(n.host, record.Home(n.dir), record, false)
@@ -293,15 +296,6 @@ func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
 		}
 	}
 	return filepath.Abs(home)
-}
-
-// bundleName returns how node.json names a bundle: inside the state directory relative to it, so that the directory can
-// be moved.
-func (n *Node) bundleName(home string) string {
-	if rest, ok := below(n.dir, home); ok {
-		return rest
-	}
-	return home
 }
 
 // startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.

@@ -152,24 +152,15 @@ func (h *fileHandle) finishDeletion() error {
 // remove deletes the file and frees its name.
 func (h *fileHandle) remove(e hostfiles.Entry) error {
 	err := h.content.node.host.DeleteEntry(h.parent, e)
-	if err != nil {
-		return err
-	}
-	h.deleted = true
-	return nil
-}
-
-// posixDelete reports whether the file system frees a name while others have the file open.
-func (h *fileHandle) posixDelete() bool {
-	v, ok := h.content.node.disks.volume(h.content.id)
-	return !ok || v.boot.FileSystem == "NTFS" // of a share: the server's file system
+	h.deleted = err == nil
+	return err
 }
 
 // dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
 // FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
 func (h *fileHandle) dispose(flags uint32) error {
 	switch {
-	case !h.posixDelete():
+	case h.content.fileSystem() != "NTFS":
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
 	case !h.has(win32.DELETE):
 		return win32.ERROR_ACCESS_DENIED // even to change nothing

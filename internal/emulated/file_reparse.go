@@ -35,10 +35,17 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 	return n, err
 }
 
+// fileSystem returns the name of the file system: of a volume, or of a share's server.
+func (c *content) fileSystem() string {
+	if v, ok := c.node.disks.volume(c.id); ok {
+		return v.boot.FileSystem
+	}
+	return "NTFS"
+}
+
 // knowsReparsePoints is false on FAT and exFAT.
 func (c *content) knowsReparsePoints() bool {
-	v, ok := c.node.disks.volume(c.id)
-	return !ok || v.boot.FileSystem == "NTFS" || v.boot.FileSystem == "ReFS" // of a share: the server's file system
+	return c.fileSystem() == "NTFS" || c.fileSystem() == "ReFS"
 }
 
 // getReparse returns as much as fits, and ERROR_MORE_DATA if that is not all.

@@ -149,9 +149,6 @@ func (c *initiator) sessionWith(target string) *iscsi.Session {
 // expireSessions removes the sessions, with their disks, whose portal has been cut off for too long.
 func (c *initiator) expireSessions() error {
 	before := c.node.state
-	if len(before.ISCSI.Outages) == 0 {
-		return nil
-	}
 	now := before.Clock.now()
 	for _, session := range before.ISCSI.Sessions {
 		outage := before.ISCSI.Outage(session.Known.Portal)

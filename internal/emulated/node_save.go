@@ -40,7 +40,8 @@ func (n *Node) save(to string, clone bool) error {
 	}
 	saved := n.state.clone()
 	if clone {
-		saved.SystemSerial = newSystemSerial()
+		serial := ondisk.NewSerial()
+		saved.SystemSerial = fmt.Sprintf("EMU-%08X-%08X", uint32(serial>>32), uint32(serial))
 	}
 	return n.copyTo(to, saved)
 }
@@ -61,12 +62,6 @@ func (n *Node) copyTo(to string, saved state) error {
 		return err
 	}
 	return n.host.Rename(temporary, to)
-}
-
-// newSystemSerial returns the serial number of a machine that is like no other.
-func newSystemSerial() string {
-	n := ondisk.NewSerial()
-	return fmt.Sprintf("EMU-%08X-%08X", uint32(n>>32), uint32(n))
 }
 
 // below returns the part of a path below a directory, if it is in there, or would be.

@@ -155,15 +155,13 @@ func (all List) boot(s *Service) bool {
 		return true
 	}
 	dependencies, missing := all.dependencies(s)
-	if missing || s.StartType == win32.SERVICE_DISABLED || slices.ContainsFunc(dependencies, all.cannotBoot) {
+	if missing || s.StartType == win32.SERVICE_DISABLED || slices.ContainsFunc(dependencies, func(d *Service) bool { return !all.boot(d) }) {
 		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
 		return false
 	}
 	s.started()
 	return s.State == win32.SERVICE_RUNNING
 }
-
-func (all List) cannotBoot(s *Service) bool { return !all.boot(s) }
 
 var (
 	// ErrNoSuch means that there is no service of the name.
