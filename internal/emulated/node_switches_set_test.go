@@ -60,17 +60,3 @@ func TestSwitchCountsAtOnce(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 }
-
-func TestSetDiskReadOnly(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
-	must(t, n.SetDiskReadOnly(1, true))
-	must(t, n.SetDiskReadOnly(1, true))
-	h := openDevice(t, n, `\\.\PhysicalDrive1`, win32.GENERIC_READ|win32.GENERIC_WRITE)
-	_, err := h.DeviceIoControl(win32.IOCTL_DISK_IS_WRITABLE, nil, nil)
-	wantCode(t, "read-only", err, win32.ERROR_WRITE_PROTECT)
-	must(t, n.SetDiskReadOnly(1, false))
-	control(t, h, win32.IOCTL_DISK_IS_WRITABLE, nil)
-	if err := n.SetDiskReadOnly(99, true); !errors.Is(err, ErrNoSuchDisk) {
-		t.Errorf("got %v", err)
-	}
-}

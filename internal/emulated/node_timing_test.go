@@ -71,18 +71,18 @@ func TestWaitsUseTheNodesClock(t *testing.T) {
 			return func() bool { synctest.Wait(); return over }
 		}
 		done := format()
+		want := func(over bool, when string) {
+			t.Helper()
+			if got := done(); got != over {
+				t.Errorf("%s: the call is over: %v", when, got)
+			}
+		}
 		time.Sleep(time.Hour) // of the host
-		if done() {
-			t.Error("it was over while the clock stood")
-		}
+		want(false, "while the clock stands")
 		setClock(t, n, ClockChange{Advance: 2 * time.Second})
-		if done() {
-			t.Error("it was over after two seconds")
-		}
+		want(false, "after two seconds")
 		setClock(t, n, ClockChange{Advance: time.Second})
-		if !done() {
-			t.Error("it was not over after three seconds")
-		}
+		want(true, "after three seconds")
 
 		now, _ := n.Clock()
 		done = format()
@@ -90,41 +90,27 @@ func TestWaitsUseTheNodesClock(t *testing.T) {
 		setClock(t, n, ClockChange{To: now.Add(-24 * time.Hour)})
 		done()
 		setClock(t, n, ClockChange{Advance: 2 * time.Second})
-		if done() {
-			t.Error("it was over two seconds after the clock was set back")
-		}
+		want(false, "two seconds after the clock was set back")
 		setClock(t, n, ClockChange{Advance: time.Second})
-		if !done() {
-			t.Error("it was not over three seconds after the clock was set back")
-		}
+		want(true, "three seconds after the clock was set back")
 		done = format()
-		if done() {
-			t.Error("the second one was over at once")
-		}
+		want(false, "at once, the second one")
 		must(t, n.SetSwitch("timing", "none"))
-		if !done() {
-			t.Error("it was not over after the switch")
-		}
+		want(true, "after the switch")
 
 		must(t, n.SetSwitch("timing", "windows"))
 		done = format()
-		if done() {
-			t.Error("it was over at once")
-		}
+		want(false, "at once")
 		n.Hasten(true)
 		if !done() || !format()() {
 			t.Error("a call waited although the agent stops")
 		}
 		must(t, n.Reboot())
 		done = format()
-		if done() {
-			t.Error("after the reboot calls take no time")
-		}
+		want(false, "at once, after a reboot")
 		start := false
 		setClock(t, n, ClockChange{Stopped: &start})
 		time.Sleep(3 * time.Second)
-		if !done() {
-			t.Error("it was not over after three seconds of a clock that was started again")
-		}
+		want(true, "after three seconds of a clock that was started again")
 	})
 }

@@ -13,19 +13,17 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func TestSetService(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
 		services.Spec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
 		services.Spec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
 	)})
-	must(t, n.SetService("BASE", services.Change{State: ptr[uint32](stopped)}))
+	must(t, n.SetService("BASE", services.Change{State: new(uint32(stopped))}))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", services.Change{State: ptr[uint32](starting), PendingQueries: ptr(2),
-		StartType: ptr[uint32](win32.SERVICE_DISABLED)}))
+	must(t, n.SetService("base", services.Change{State: new(uint32(starting)), PendingQueries: new(2),
+		StartType: new(uint32(win32.SERVICE_DISABLED))}))
 	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
 	}
@@ -41,8 +39,8 @@ func TestSetService(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for name, c := range map[string]services.Change{
-		"state": {State: ptr[uint32](8)}, "no state": {State: ptr[uint32](0)}, "start": {StartType: ptr[uint32](5)},
-		"queries": {PendingQueries: ptr(-1)}, "time": {PendingTime: ptr(25 * time.Hour)},
+		"state": {State: new(uint32(8))}, "no state": {State: new(uint32(0))}, "start": {StartType: new(uint32(5))},
+		"queries": {PendingQueries: new(-1)}, "time": {PendingTime: new(25 * time.Hour)},
 	} {
 		if err := n.SetService("base", c); !errors.Is(err, services.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
