@@ -49,10 +49,7 @@ func (h *Host) WriteAt(f *os.File, b []byte, offset int64) error {
 
 // Truncate sets the size of a file.
 func (h *Host) Truncate(f *os.File, size int64) error {
-	if err := h.step("truncate", f.Name()); err != nil {
-		return err
-	}
-	return h.Noted(f.Truncate(size))
+	return h.Change("truncate", f.Name(), func() error { return f.Truncate(size) })
 }
 
 // Rename moves a file or directory.
