@@ -41,9 +41,9 @@ type ClockChange struct {
 
 // Clock reads the node's clock, whose setting survives restarts of the agent and reboots of the node.
 //
-// Pending services (ServiceSpec.PendingTime), sessions with iSCSI portals that are cut off, the times of files and
-// directories that are made through the kernel, and calls that take time (Switches.Timing) go by this clock. The
-// agent's own deadlines do not.
+// Pending services (services.Spec.PendingTime), sessions with iSCSI portals that are cut off, the times of files and
+// directories that are made through the kernel, and calls that take time (scenario.Switches.Timing) go by this clock.
+// The agent's own deadlines do not.
 func (n *Node) Clock() (now time.Time, stopped bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

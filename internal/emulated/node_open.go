@@ -18,7 +18,7 @@ import (
 
 // Options are how a node is opened.
 type Options struct {
-	// Scenario describes a new node; nil is DefaultScenario. An existing node stays as it is.
+	// Scenario describes a new node; nil is scenario.Default. An existing node stays as it is.
 	Scenario *scenario.Scenario
 
 	// Switches replace those of the scenario. They, too, apply only to a new node.
@@ -39,7 +39,8 @@ func Exists(stateDir string) bool {
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
-// that a death of the process interrupted. Errors: *InUseError, *hostfiles.DamagedError, or those of the host.
+// that a death of the process interrupted. Errors: *hostfiles.InUseError, *hostfiles.DamagedError, or the
+// host's.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {

@@ -25,7 +25,7 @@ func (n *Node) Network() (servers []smb.Server, portals []iscsi.Portal, isCut []
 	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
 }
 
-// changeSMB changes the file servers. If the change returns false, its object does not exist: ErrNoSuchSMB.
+// changeSMB changes the file servers. If the change returns false, its object does not exist: smb.ErrNoSuch.
 func (c *smbClient) changeSMB(what string, change func(*smb.State) bool) error {
 	return c.node.control(func() error {
 		known := false
@@ -68,7 +68,7 @@ func (c *smbClient) stopSMBServer(name string, stopped bool) error {
 }
 
 // AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An
-// existing share gets the accounts; without accounts, all may use it. ErrInvalidSMB: a name is not valid, or there is
+// existing share gets the accounts; without accounts, all may use it. smb.ErrInvalid: a name is not valid, or there is
 // no such account.
 func (c *smbClient) AddSMBShare(serverName, shareName string, users []string) error {
 	return c.node.control(func() error {
@@ -101,7 +101,7 @@ func (c *smbClient) RemoveSMBShare(serverName, shareName string) error {
 	})
 }
 
-// AddSMBUser adds an account to all file servers. ErrInvalidSMB: the name is not valid or is taken.
+// AddSMBUser adds an account to all file servers. smb.ErrInvalid: the name is not valid or is taken.
 func (c *smbClient) AddSMBUser(user smb.User) error {
 	return c.node.control(func() error {
 		next := c.node.state.clone().SMB
@@ -193,7 +193,7 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 }
 
 // SetSMBShareSpace sets the size of a share and the quota of each account there, in bytes; 0: the default, and none. It
-// keeps no file from being written. ErrInvalidSMB: more than 16 TiB, or less than nothing.
+// keeps no file from being written. smb.ErrInvalid: more than 16 TiB, or less than nothing.
 func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
 	what := fmt.Sprintf(`share \\%s\%s`, serverName, shareName)
 	wanted := smb.Share{Name: shareName, SizeBytes: setting.Size(size), QuotaBytes: setting.Size(quota)}

@@ -141,7 +141,7 @@ func (r Record) sameAddress(o Record) bool {
 	return r.Adapter == o.Adapter && r.Bus == o.Bus && r.Target == o.Target && r.LUN == o.LUN
 }
 
-// ErrInvalid means that a DiskSpec is not valid.
+// ErrInvalid means that a Spec is not valid.
 var ErrInvalid = errors.New("invalid disk")
 
 // CompleteFromImage fills in the size of a disk that is a copy of an image.

@@ -138,7 +138,7 @@ func (h *Host) RenameBetween(dir *os.Root, from string, other *os.Root, to strin
 		func() error { return renameBetween(dir, from, other, to) })
 }
 
-// RenameBetween is the rename alone.
+// renameBetween is the rename alone.
 func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
 	source, err := dir.Open(".")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// A reparse point is a directory that contains only the file reservedPrefix, which holds the REPARSE_DATA_BUFFER. Two
+// A reparse point is a directory that contains only the file ReservedPrefix, which holds the REPARSE_DATA_BUFFER. Two
 // more names are short-lived and mean nothing when they are left over.
 const (
 	reparseNew  = ReservedPrefix + "-new"  // the file before it gets its name

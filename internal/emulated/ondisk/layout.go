@@ -47,7 +47,7 @@ func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (La
 	return l, nil
 }
 
-// DriveLayout returns the Layout for IOCTL_DISK_GET_DRIVE_LAYOUT_EX. An MBR always has four entries.
+// DriveLayout returns the layout for IOCTL_DISK_GET_DRIVE_LAYOUT_EX. An MBR always has four entries.
 func (l Layout) DriveLayout() win32.DriveLayout {
 	out := win32.DriveLayout{Style: l.Style}
 	switch l.Style {
@@ -98,7 +98,7 @@ func (l Layout) VolumePartitions() []win32.Partition {
 	return volumes
 }
 
-// Identities returns the Identities that no two online disks may share.
+// Identities returns the identities that no two online disks may share.
 func (l Layout) Identities() []guid.GUID {
 	if l.Style != win32.PARTITION_STYLE_GPT {
 		return nil

@@ -44,7 +44,7 @@ func Load(nameOrPath string) (Scenario, error) {
 }
 
 // Parse parses the text of a scenario file; the name is for errors, which are *strictyaml.Error. Anything that
-// the text leaves out is as in DefaultScenario.
+// the text leaves out is as in Default.
 func Parse(name string, text []byte) (Scenario, error) {
 	return parseOver(name, text, Default())
 }

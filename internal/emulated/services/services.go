@@ -72,7 +72,7 @@ func New(specs []Spec) List {
 	return states
 }
 
-// List is all List of the node; the zero value has none.
+// List is all services of the node; the zero value has none.
 type List []Service
 
 // Find returns the service of a name in any case, nil if there is none.

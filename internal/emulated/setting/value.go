@@ -37,7 +37,7 @@ func (s *Size) UnmarshalYAML(decode func(any) error) error {
 }
 
 // parseSize parses a decimal number with a binary unit, with or without its B: 1.5GiB, 512 Mi, 4096B. The result must
-// be whole bytes, from 1 to maxDiskBytes.
+// be whole bytes, from 1 to MaxSize.
 func parseSize(text string) (int64, bool) {
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if end <= 0 || end > 20 || text[0] == '.' {

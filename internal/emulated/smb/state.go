@@ -33,7 +33,7 @@ type Server struct {
 // Share is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type Share struct {
 	Name string `yaml:"name" json:"name"`
-	// that may use it, by SMBUserSpec.Name; none: all accounts
+	// that may use it, by User.Name; none: all accounts
 	Users []string `yaml:"users" json:"users,omitempty"`
 	// its root directory denies access, its folders do not
 	ClosedRoot bool         `yaml:"closedRoot" json:"closedRoot,omitempty"`
@@ -95,7 +95,7 @@ func (u User) Account() Account {
 	return user
 }
 
-// Check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalidSMB.
+// Check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalid.
 func (s *State) Check() error {
 	servers, users := map[string]bool{}, map[string]bool{}
 	for i, server := range s.Servers {
@@ -131,7 +131,7 @@ func (s *State) Check() error {
 	return nil
 }
 
-// CheckUsers refuses accounts that do not exist. ErrInvalidSMB.
+// CheckUsers refuses accounts that do not exist. ErrInvalid.
 func (s *State) CheckUsers(names []string) error {
 	for _, name := range names {
 		if u := s.User(name, ""); u == nil || Key(u.Name) != Key(name) {
@@ -328,7 +328,7 @@ func (s *Server) Drop(share string) bool {
 	return len(s.Shares) < before
 }
 
-// CheckSpace refuses impossible sizes. ErrInvalidSMB.
+// CheckSpace refuses impossible sizes. ErrInvalid.
 func (s *Share) CheckSpace() error {
 	for name, bytes := range map[string]setting.Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
 		if bytes < 0 || bytes > setting.MaxSize {
