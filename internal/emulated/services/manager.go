@@ -155,7 +155,8 @@ func (all List) boot(s *Service) bool {
 		return true
 	}
 	dependencies, missing := all.dependencies(s)
-	if missing || s.StartType == win32.SERVICE_DISABLED || slices.ContainsFunc(dependencies, func(d *Service) bool { return !all.boot(d) }) {
+	if missing || s.StartType == win32.SERVICE_DISABLED ||
+		slices.ContainsFunc(dependencies, func(d *Service) bool { return !all.boot(d) }) {
 		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
 		return false
 	}
