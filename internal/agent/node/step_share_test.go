@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+)
+
+const otherShare = `\\fs.emulated\other`
+
+// sharesNode returns a Node that keeps records in a directory.
+func sharesNode(t *testing.T, k *emulated.Node, dir string, around kernel.Interceptor) *Node {
+	t.Helper()
+	n := newNode(t, k, Config{Records: dir, Interceptor: around})
+	n.EnablePrivileges(t.Context())
+	return n
+}
+
+// stageAndLose stages a share, and removes the link to it.
+func stageAndLose(t *testing.T, n *Node, share, at string) {
+	t.Helper()
+	_, err := n.Steps.StageShare(t.Context(), &api.StageShareRequest{RemotePath: share, TargetPath: at, Username: "csi",
+		Password: "csi-password"})
+	must(t, errors.Join(err, n.Filesystem.Rmdir(t.Context(), at, false)))
+}
+
+func wantMapped(t *testing.T, when string, k *emulated.Node, want ...string) {
+	t.Helper()
+	mappings, err := k.SMBGlobalMappings()
+	must(t, err)
+	var got []string
+	for _, m := range mappings {
+		got = append(got, m.RemotePath)
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%s: mapped are %q, want %q", when, got, want)
+	}
+}
+
+// An agent that dies when a share has just been mapped leaves a record, by which the next one removes the mapping.
+func TestStageShareRecordsFirst(t *testing.T) {
+	k, dir, left := emulate(t, emulated.Options{}), t.TempDir(), t.TempDir()
+	n := sharesNode(t, k, dir, func(_ context.Context, call kernel.Call, do func() error) error {
+		err := do()
+		if call.Function == "CreateSMBGlobalMapping" {
+			err = errors.Join(err, os.CopyFS(left, os.DirFS(dir)))
+		}
+		return err
+	})
+	stageAndLose(t, n, testShare, stage)
+	wantMapped(t, "staged", k, testShare)
+	must(t, sharesNode(t, k, left, nil).Steps.CleanShares(t.Context()))
+	wantMapped(t, "cleaned", k)
+}
+
+// CleanShares names a share whose directory cannot be used, and keeps its record; it cleans the others. While the
+// working directory cannot be used, it keeps them all.
+func TestCleanSharesOfUnusableDirectories(t *testing.T) {
+	const broken = KubeletDir + `\plugins\broken`
+	k, denied := emulate(t, emulated.Options{}), ""
+	n := sharesNode(t, k, t.TempDir(), func(_ context.Context, call kernel.Call, do func() error) error {
+		if denied != "" && call.Function == "OpenFile" && strings.HasSuffix(call.Object, denied) {
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
+		}
+		return do()
+	})
+	stageAndLose(t, n, testShare, broken+`\first`)
+	stageAndLose(t, n, otherShare, stage)
+	stageAndLose(t, n, testShare, broken+`\last`)
+	for _, test := range []struct {
+		denied, text string
+		mapped       []string
+	}{
+		{KubeletDir, "", []string{otherShare, testShare}},
+		{broken, broken + `\first`, []string{testShare}},
+		{"", "", nil},
+	} {
+		denied = test.denied
+		err := n.Steps.CleanShares(t.Context())
+		if (err != nil) != (test.text != "") || err != nil && !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s cannot be opened: got %v, want %q", denied, err, test.text)
+		}
+		wantMapped(t, denied+" cannot be opened", k, test.mapped...)
+	}
+}
