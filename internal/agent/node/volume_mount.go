@@ -168,7 +168,7 @@ func (o *op) unmountVolume(id winpath.VolumeID, path winpath.Path) error {
 		case now != there:
 			return otherVolumeMounted(id, path, now)
 		}
-		text, err := o.fs.RetryHeld(l, o.kernel.DeleteVolumeMountPoint)
+		text, err := o.fs.RetryBusy(l, o.kernel.DeleteVolumeMountPoint)
 		if !errors.Is(err, winfs.ErrReplaced) {
 			return o.fs.RemovedMountPoint(l, text, path.String(), err)
 		}
@@ -180,13 +180,13 @@ func otherVolumeMounted(id winpath.VolumeID, path winpath.Path, there winpath.Vo
 		"volume %s cannot be unmounted from %s: volume %s is mounted there", id, path, there)
 }
 
-// setMountPoint mounts a volume at the directory at a pinned place. If Windows takes the handle that holds the
-// directory for a sharing violation, only the way to it is held, and what is there afterwards decides.
+// setMountPoint mounts a volume at the directory at a pinned location. If Windows takes the handle that pins the
+// directory for a sharing violation, only the way to it stays pinned, and what is there afterwards decides.
 func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpath.VolumeID) error {
 	set := func(text string) error { return o.kernel.SetVolumeMountPoint(text, id.String()) }
-	text, err := o.fs.RetryHeld(directory, set)
-	held := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
-	if !held {
+	text, err := o.fs.RetryBusy(directory, set)
+	pinned := !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION)
+	if !pinned {
 		loc.Release(directory.Handle)
 		err = o.run.RetryShared(func() error { return set(text) })
 	}
@@ -196,7 +196,7 @@ func (o *op) setMountPoint(loc *winfs.Location, directory *winfs.File, id winpat
 			"%s is not empty, so nothing is mounted over it", loc.Path)
 	case err != nil:
 		return errdefs.Errorf(err, "mounting volume %s at %s", id, loc.Path)
-	case !held:
+	case !pinned:
 		return o.verifyMounted(loc, id)
 	}
 	return nil

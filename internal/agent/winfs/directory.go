@@ -15,7 +15,7 @@ func (loc *Location) MakeDirectory() (*File, error) {
 	if loc.name == "" {
 		return loc.Open(0)
 	}
-	access, share := loc.held(OpenDirectory)
+	access, share := loc.pinning(OpenDirectory)
 	how := kernel.OpenOptions{
 		Access: access, Share: share,
 		Disposition: win32.FILE_OPEN_IF, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,

@@ -21,7 +21,7 @@ type Location struct {
 	name     string        // the last component; "" for a working directory itself
 	inVolume bool          // dir lies in a mounted volume or share, where workloads write
 	inShare  bool          // dir lies on a share
-	pinned   bool          // what is opened here is held, too, as Walk.Pin holds the way
+	pinned   bool          // what is opened here is pinned, too, as Walk.Pin pins the way
 	opened   []io.Closer   // in the order of opening
 }
 
@@ -94,7 +94,7 @@ func (loc *Location) Open(access uint32) (*File, error) {
 
 // openAsIs returns the options that open any object at the location.
 func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
-	access, share := loc.held(access)
+	access, share := loc.pinning(access)
 	return kernel.OpenOptions{
 		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
 		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
@@ -113,11 +113,11 @@ func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
 	return loc.own(h), nil
 }
 
-// held adds the access that makes Windows hold the object of a pinned location, unless the handle is to delete it. A
-// handle with rights to attributes only takes no part in sharing checks and holds nothing.
+// pinning adds the access by which Windows pins the object of a pinned location, unless the handle is to delete it. A
+// handle with rights to attributes only takes no part in sharing checks, and pins nothing.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
-func (loc *Location) held(access uint32) (withReading, share uint32) {
+func (loc *Location) pinning(access uint32) (withReading, share uint32) {
 	if !loc.pinned || access&win32.DELETE != 0 {
 		return access, ShareAll
 	}

@@ -26,25 +26,25 @@ func MountPointText(directory *File) (string, error) {
 	return text + `\`, err
 }
 
-// heldTime is how long a sharing violation may be that of another program, such as a virus scanner.
-const heldTime = 500 * time.Millisecond
+// busyTime is how long a sharing violation may be that of another program, such as a virus scanner.
+const busyTime = 500 * time.Millisecond
 
 // ErrReplaced means that another link or mount point has come to a directory.
 var ErrReplaced = errors.New("another mount point or link has come there")
 
-// RetryHeld calls f, which makes or removes a mount point, with the path of a directory that the operation holds. It
-// repeats that during a sharing violation, for heldTime. One that stays is taken for that of the operation's own
-// handle; the next call of RetryHeld does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
-func (fs *FS) RetryHeld(l *File, f func(text string) error) (text string, err error) {
+// RetryBusy calls f, which makes or removes a mount point, with the path of a pinned directory. It repeats that during a
+// sharing violation, for busyTime. One that stays is taken for that of the operation's own handle; the next call of
+// RetryBusy does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
+func (fs *FS) RetryBusy(l *File, f func(text string) error) (text string, err error) {
 	for {
 		if text, err = MountPointText(l); err == nil {
 			err = f(text)
 		}
 		if !errdefs.HasCode(err, win32.ERROR_SHARING_VIOLATION) {
-			fs.held = operation.Backoff{}
+			fs.busy = operation.Backoff{}
 			return text, err
 		}
-		if !fs.held.Wait(heldTime) {
+		if !fs.busy.Wait(busyTime) {
 			return text, err
 		}
 		now, lookErr := ReadReparsePoint(l.Handle)
@@ -54,7 +54,7 @@ func (fs *FS) RetryHeld(l *File, f func(text string) error) (text string, err er
 	}
 }
 
-// RemovedMountPoint finishes a DeleteVolumeMountPointW that failed with err at a held mount point. It deletes the
+// RemovedMountPoint finishes a DeleteVolumeMountPointW that failed with err at a pinned mount point. It deletes the
 // reparse point by the handle if Windows takes that handle for a sharing violation. It also does so if the volume is
 // gone or does not answer, because a mount point that stays blocks the pod, and if Windows sees no mount point there.
 func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {

@@ -88,7 +88,7 @@ func TestRemovalOfAMountPoint(t *testing.T) {
 					}
 					return do()
 				}
-				text, err := files.RetryHeld(l, func(string) error { calls++; return test.remove(n, calls) })
+				text, err := files.RetryBusy(l, func(string) error { calls++; return test.remove(n, calls) })
 				if errors.Is(err, winfs.ErrReplaced) {
 					return err
 				}

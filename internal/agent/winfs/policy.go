@@ -48,7 +48,7 @@ type FS struct {
 	kernel kernel.Kernel
 	policy *Policy
 	scope  operation.Scope   // the operation's or, for what the agent itself looks at, everything
-	held   operation.Backoff // see RetryHeld
+	busy   operation.Backoff // see RetryBusy
 }
 
 // For returns the files for an operation.

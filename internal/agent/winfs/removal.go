@@ -244,9 +244,9 @@ func (r *removal) finishLevel() {
 	}
 }
 
-// held reports whether every directory from the one that is being emptied to the last level is open, so that none can
+// pinned reports whether every directory from the one that is being emptied to the last level is open, so that none can
 // be renamed or replaced.
-func (r *removal) held() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
+func (r *removal) pinned() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
 func (r *removal) pop() *level {
 	top := r.levels[len(r.levels)-1]

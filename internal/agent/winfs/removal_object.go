@@ -25,8 +25,8 @@ type mounted struct {
 // removeObject deletes the object at a location: a file, an empty directory, a link, or a mount point, which it
 // unmounts first.
 //
-// The object is opened anew for each step, because a handle that may delete a directory does not hold it there,
-// and DeleteVolumeMountPointW may take such a handle for a sharing violation.
+// The object is opened anew for each step, because a handle that may delete a directory does not pin it, and
+// DeleteVolumeMountPointW may take such a handle for a sharing violation.
 func (r *removal) removeObject(loc *Location, path fmt.Stringer, isFile error) (found bool, err error) {
 	for round := 0; ; round++ {
 		at, found, err := r.removeOnce(loc, path, isFile)
@@ -71,7 +71,7 @@ func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at
 // could change meanwhile, as the mount manager takes paths.
 func (r *removal) mountedAt(l *File) *mounted {
 	id, ok := l.MountedVolume()
-	if !ok || !r.held() {
+	if !ok || !r.pinned() {
 		return nil
 	}
 	text, err := MountPointText(l)
@@ -114,16 +114,16 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 		return nil
 	}
 	// The path of the first look may lead elsewhere by now.
-	text, err := r.fs.RetryHeld(l, r.fs.kernel.DeleteVolumeMountPoint)
+	text, err := r.fs.RetryBusy(l, r.fs.kernel.DeleteVolumeMountPoint)
 	if errors.Is(err, ErrReplaced) {
 		return nil
 	}
 	return r.fs.RemovedMountPoint(l, text, path.String(), err)
 }
 
-// openMountPoint opens a mount point at a pinned location, to hold it there while it is removed by its path.
+// openMountPoint opens a mount point at a pinned location, which pins it while it is removed by its path.
 func (r *removal) openMountPoint(loc *Location) (*File, error) {
-	access, share := loc.held(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
+	access, share := loc.pinning(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
 	h, err := loc.open(kernel.OpenOptions{
 		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
 	})
