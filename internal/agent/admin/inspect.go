@@ -24,8 +24,7 @@ import (
 // that is left. The inspection is for nodes on which something hangs: a part that hangs must not hide the others.
 const inspectTimeout = 5 * time.Second
 
-// InspectOf returns what Inspect answers about a node. Parts that need no links are looked at beside the search for
-// links.
+// InspectOf returns what Inspect answers about a node. Parts that need no links run beside the search for links.
 func InspectOf(ctx context.Context, n *node.Node, thorough bool) *api.InspectResponse {
 	response := &api.InspectResponse{WorkingDirectories: n.Filesystem.WorkingDirs(),
 		MissingPrivileges: n.MissingPrivileges()}

@@ -69,8 +69,7 @@ func endpoint(g versions.Group, version string, methods []server.Method) server.
 	}
 }
 
-// routed returns the methods of an old version, which lead to those of its hub. It panics when the table names a method
-// that the hub does not have.
+// routed returns the methods of an old version, which lead to those of its hub. It panics if the hub lacks one of them.
 func routed(routes []versions.Route, hub []server.Method, unrouted map[string]server.Method) []server.Method {
 	methods := make([]server.Method, 0, len(routes))
 	for _, r := range routes {

@@ -10,8 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
-// systemMethods returns the methods of system v1alpha1, the group's hub and only version. The enums' numbers are those
-// of Windows on both sides.
+// systemMethods returns the methods of system v1alpha1, the group's only version. Enums have Windows' numbers.
 func systemMethods(n *node.Node) []server.Method {
 	return []server.Method{
 		unary(n, "GetBIOSSerialNumber", server.LimitRead,

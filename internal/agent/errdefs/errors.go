@@ -109,8 +109,7 @@ func IsMissing(err error) bool {
 	return HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)
 }
 
-// IsDenied reports whether an error means that the account has no right to do this. The logon itself may have
-// succeeded.
+// IsDenied reports whether an error means that the account has no right to do this, perhaps after a successful logon.
 func IsDenied(err error) bool {
 	cause, _ := SMB(err)
 	return cause == SMBShareDenied

@@ -90,8 +90,7 @@ func smbCodeOf(code win32.Errno) (of smbCode, is bool) {
 	return smbCode{}, false
 }
 
-// SMB returns where the cause of a failed SMB call lies, and what to do, "" where nothing more than the code's text is
-// known.
+// SMB returns where the cause of a failed SMB call lies, and what to do, "" if the code's text says all that is known.
 func SMB(err error) (SMBCause, string) {
 	var code win32.Errno
 	if !errors.As(err, &code) {

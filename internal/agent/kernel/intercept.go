@@ -215,6 +215,5 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 		func() error { return h.handle.Rename(dir, name) })
 }
 
-// Close is not intercepted: it must always happen, and a caller can do nothing about a failure. It may take as long as
-// other calls.
+// Close is not intercepted: it must always happen, and no caller can do anything about a failure. It may take long.
 func (h *interceptedHandle) Close() error { return h.k.call(h.call("Close", 0), h.handle.Close) }

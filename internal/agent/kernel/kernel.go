@@ -82,8 +82,7 @@ type Files interface {
 	SystemWindowsDirectory() (string, error)
 }
 
-// maxObject limits the bytes of a path that errors, the journal and faults show: a workload controls the depth of a
-// tree.
+// maxObject limits the bytes of a path that errors, the journal and faults show: workloads control a tree's depth.
 const maxObject = 1024
 
 // ObjectIn returns the path of an object in a directory that has a path. The middle of a long path is left out.

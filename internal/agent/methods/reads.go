@@ -4,8 +4,7 @@ package methods
 
 import "slices"
 
-// Reads reports whether the method of a path on the wire changes nothing, neither on the node nor on a server. A method
-// that is not known does.
+// Reads reports whether a method, by its path on the wire, is known to change nothing on the node or on a server.
 func Reads(path string) bool {
 	of, ok := split(path[min(len(path), 1):])
 	if !ok {

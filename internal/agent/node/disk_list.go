@@ -17,8 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Disks is the disk group. A disk is named by its Windows disk number, which can change with a reboot and is reused
-// when a disk has gone.
+// Disks is the disk group. A disk is named by its Windows disk number, which may change with a reboot and is reused.
 type Disks struct{ node *Node }
 
 // DiskIDs identify a disk wherever it is attached.
@@ -145,8 +144,7 @@ func (o *op) diskSize(number uint32) (int64, error) {
 	return geometry.DiskSize, err
 }
 
-// Rescan makes Windows look for added, removed and grown disks. It returns when Windows is done and has installed disks
-// that it had never seen.
+// Rescan makes Windows look for added, removed and grown disks. It returns when Windows has installed new ones.
 func (d *Disks) Rescan(ctx context.Context) error {
 	what := operation.On("Rescan", operation.Devices)
 	// An earlier rescan may have missed the disk that the caller waits for.
@@ -179,8 +177,7 @@ func (o *op) rescanDevices() error {
 	return nil
 }
 
-// refresh makes Windows read the size and partition table of a disk again. It is best effort: the disk may be on its
-// way out.
+// refresh makes Windows read a disk's size and partition table again. It is best effort: the disk may be going.
 func (o *op) refresh(number uint32) {
 	d, err := o.openDisk(number, readWrite)
 	if err == nil {

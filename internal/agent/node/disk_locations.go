@@ -110,9 +110,8 @@ func unknownRequest(err error) bool {
 	return errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_PARAMETER)
 }
 
-// hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for the others as well, 0 for
-// most: NVMe namespaces, for which MSFT_Disk.Location has none, ATA and SATA disks, USB disks, virtual hard disks in
-// files.
+// hasLUN reports whether disks on a bus are addressed by LUN. Windows may give a number for others as well, mostly 0:
+// NVMe namespaces, for which MSFT_Disk.Location has none, ATA, SATA and USB disks, and virtual hard disks in files.
 func hasLUN(busType uint32) bool {
 	switch busType {
 	case win32.BusTypeScsi, win32.BusTypeFibre, win32.BusTypeRAID, win32.BusTypeiScsi, win32.BusTypeSas:
@@ -158,8 +157,7 @@ func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUse
 	return own, nil
 }
 
-// adaptersOn counts the adapters with a bus type. An adapter that does not answer counts too: no LUN is better than a
-// wrong one.
+// adaptersOn counts the adapters with a bus type, and those that do not answer: no LUN is better than a wrong one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	paths, err := o.kernel.AdapterInterfaces()
 	if err != nil {

@@ -144,8 +144,7 @@ func (o *op) dismountAndTakeOffline(d *disk) error {
 	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 }
 
-// awaitState makes Windows act on a changed state, and returns the state once Windows confirms it. An offline disk may
-// refuse to act.
+// awaitState makes Windows act on a changed state, which an offline disk may refuse, and returns the confirmed state.
 func (d *disk) awaitState(online bool) (diskState, error) {
 	if err := d.updateProperties(); err != nil && online && !errdefs.HasCode(err, win32.ERROR_NOT_READY) {
 		return diskState{}, errdefs.Errorf(err, "making the new state of disk %d known", d.number)

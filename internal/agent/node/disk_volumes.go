@@ -164,8 +164,7 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 	return ids, nil
 }
 
-// volumeExtentsOf returns the extents of volumes. Offline means that some volumes do not report theirs and may be
-// offline.
+// volumeExtentsOf returns the extents of volumes. Offline means that some do not report theirs and may be offline.
 func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
 	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
 		if a.Err != nil {
@@ -226,10 +225,9 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 	}
 }
 
-// searchVolumes looks for the volumes of a disk's partitions among those of the node. Late is a partition whose volume
-// has not arrived, or nil; offline means that it may be there, but offline. The volumes that were last found on other
-// disks are asked only if any is missing without them: usually the one that is looked for is new, and there may be
-// hundreds of others.
+// searchVolumes looks for the volumes of a disk's partitions. Late is a partition whose volume has not arrived, or nil;
+// offline means that it may be there, but offline. Volumes that were last found on other disks are asked only if one is
+// missing without them: usually the wanted one is new, and there may be hundreds of others.
 func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition,
 	offline bool, err error) {
 	ids, err := o.volumeIDs()

@@ -36,9 +36,8 @@ type Links struct {
 	Complete    bool        // all links were seen
 }
 
-// Links searches the working directories for mount points and links: for those that lead nowhere, and for volumes that
-// are staged and not published. It does not enter mounted volumes. It returns what it found, and the error if one ended
-// the search early.
+// Links searches the working directories, not mounted volumes, for mount points and links that lead nowhere, and for
+// volumes that are staged and not published. With an error, it returns what it found before.
 func (f *Filesystem) Links(ctx context.Context) (Links, error) {
 	search, err := read(ctx, f.node, operation.On("Links"), func(o *op) (*brokenLinkScan, error) {
 		return o.dangling(false), nil

@@ -30,8 +30,7 @@ func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
 	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
 }
 
-// fileNotFound is Windows' own sentence, as the original answers with it. A driver that removes without force takes it
-// for success.
+// fileNotFound is Windows' sentence, as the original answers. A driver that removes without force takes it for success.
 const fileNotFound = "The system cannot find the file specified"
 
 func (o *op) rmdir(path winpath.Path, force bool) error {
@@ -63,8 +62,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 }
 
 // RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
-// it are removed, not followed. A path that is itself a link or mount point is refused, because its content is data of
-// a volume or share.
+// it are removed, not followed. A path that is one itself is refused: its content is data of a volume or share.
 func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
 	parsed, err := f.node.objectPath(path, "emptied")
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 // DiskCondition is the condition by which disks are counted. Of a disk that does not answer, it is unknown.
 type DiskCondition struct{ Online, ReadOnly, Unknown bool }
 
-// Count counts the disks that are present. It asks each, and takes as long as Windows takes; the caller's deadline ends
-// the wait.
+// Count counts the disks that are present. It asks each, for as long as Windows takes or until the caller's deadline.
 func (d *Disks) Count(ctx context.Context) (map[DiskCondition]int, error) {
 	return read(ctx, d.node, operation.On("CountDisks"), func(o *op) (map[DiskCondition]int, error) {
 		counts := map[DiskCondition]int{}
@@ -31,8 +30,7 @@ func (d *Disks) Count(ctx context.Context) (map[DiskCondition]int, error) {
 	})
 }
 
-// VolumeCounts counts the volumes that have a mount point or a drive letter, those that have neither, and those that do
-// not answer.
+// VolumeCounts counts the volumes with a mount point or drive letter, with neither, and those that do not answer.
 type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
 
 // Count counts the volumes that are present, as Disks.Count does the disks.
@@ -58,9 +56,8 @@ func (v *Volumes) Count(ctx context.Context) (VolumeCounts, error) {
 	})
 }
 
-// Probe asks Plug and Play and the mount manager one cheap question each, for health checks: disks and volumes need
-// both. It calls asking with the kernel function's name before each query, so that a late answer can be attributed. It
-// changes nothing.
+// Probe asks Plug and Play and the mount manager, which disks and volumes need, one cheap question each, for health
+// checks. It calls asking with the kernel function's name before each query, so that a late answer can be attributed.
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
 	_, err := read(ctx, n, operation.On("Probe"), func(o *op) (struct{}, error) {
 		asking("DiskInterfaces")

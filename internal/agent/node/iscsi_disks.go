@@ -150,9 +150,8 @@ func (o *op) disconnect(name targetName) error {
 // letters, and no caller can remove them; Windows refuses the logout if anything there is open.
 func isDriveRoot(path string) bool { return len(path) == len(`X:\`) && path[1:] == `:\` }
 
-// settleDisks flushes the volumes of the target's disks and makes sure that none of them is mounted at a directory, or
-// gets mounted until the operation is over. If it does not see all of its disks, no volume that is not present may be
-// mounted.
+// settleDisks flushes the volumes of the target's disks and makes sure that none is mounted at a directory until the
+// operation is over. If it does not see all of the disks, no volume that is not present may be mounted.
 func (o *op) settleDisks(name targetName) error {
 	found, err := o.disksToSettle(name)
 	if err != nil {

@@ -208,8 +208,7 @@ func (n *Node) expectDisks(name targetName) {
 	time.AfterFunc(arrivalTime, func() { n.arrivals.CompareAndDelete(name, until) })
 }
 
-// disksUntil returns the time until which the disks of a target may still arrive, long past if there was no recent
-// login.
+// disksUntil returns the time until which the disks of a target may still arrive, long past without a recent login.
 func (n *Node) disksUntil(name targetName) time.Time {
 	until, _ := n.arrivals.Load(name)
 	at, _ := until.(time.Time)

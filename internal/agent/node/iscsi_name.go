@@ -76,8 +76,7 @@ type portal struct {
 	port    uint16
 }
 
-// parsePortal checks a portal. An address must be an IP address or a DNS name, because the agent looks it up with all
-// its rights.
+// parsePortal checks a portal. It wants an IP address or a DNS name: the agent looks it up with all its rights.
 func parsePortal(p TargetPortal) (portal, error) {
 	if p.Address == "" {
 		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,

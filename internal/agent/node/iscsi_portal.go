@@ -23,8 +23,7 @@ import (
 // longer needed, also on failure.
 type ISCSI struct{ node *Node }
 
-// AddTargetPortal registers a portal; the registration survives reboots. A portal that is already registered is
-// success.
+// AddTargetPortal registers a portal, also over reboots. A portal that is already registered is success.
 func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 	return s.atPortal(ctx, "AddTargetPortal", at, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
@@ -41,9 +40,8 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
 	})
 }
 
-// undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks the portal for its targets,
-// and has been seen to leave it registered when it cannot be reached or requires CHAP: the next call would find it and
-// succeed.
+// undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks it for its targets, and was
+// seen to leave it registered when that failed: the next call would find it and succeed.
 func (o *op) undoAdd(p portal) {
 	left, err := o.registeredPortals(p)
 	if err == nil {
@@ -114,8 +112,7 @@ func (o *op) discover(p portal) ([]string, error) {
 	return o.targetsAt(p, all)
 }
 
-// targetsAt returns the names of the known targets that answer at a portal, or that it named. A target that goes
-// meanwhile is left out.
+// targetsAt returns the names of known targets that answer at a portal or that it named, but of none that just went.
 func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]string, error) {
 	all, err := o.initiator().targets()
 	if err != nil {

@@ -34,8 +34,7 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
 	EraseOnFormat bool
-	// ProtectedServices are the services that StopService does not stop, as the function of that name reads them; none:
-	// the default ones.
+	// ProtectedServices are those that StopService does not stop, as the function of that name reads them; none: default.
 	ProtectedServices []string
 	// OwnService names the service that the agent works for, which StopService does not stop; nil or "": csiproxy. It is
 	// called in an operation that stops a service.
@@ -52,8 +51,7 @@ type Config struct {
 	Lease func(ctx context.Context) operation.Lease
 }
 
-// Node is the storage administration of one Windows node, as one client of it may use it: see For. Its methods are safe
-// for concurrent use.
+// Node is one Windows node's storage, as one client of it may use it: see For. Its methods are safe for concurrent use.
 type Node struct {
 	Disks      *Disks
 	Volumes    *Volumes

@@ -56,8 +56,7 @@ func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) e
 // resolveTime limits the lookup of a file server's addresses.
 const resolveTime = 5 * time.Second
 
-// refuseThisMachine refuses a share whose server's name resolves to a loopback address. Windows itself refuses a name
-// without an address.
+// refuseThisMachine refuses a server whose name resolves to a loopback address. Windows refuses one without an address.
 func (o *op) refuseThisMachine(key string) error {
 	if o.node.config.Resolve == nil {
 		return nil
@@ -95,8 +94,7 @@ func (o *op) unmap(key string) error {
 	return errdefs.Errorf(err, "removing the mapping of %s", key)
 }
 
-// conflict returns an error that names the holder of other credentials for the server. Nothing is removed to make room,
-// because it is in use.
+// conflict returns an error that names the holder of other credentials for the server. None is removed: it is in use.
 func (o *op) conflict(key string, cause error) error {
 	server := serverOf(key)
 	holder := "the session does not belong to a global mapping"

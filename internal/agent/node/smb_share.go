@@ -32,9 +32,8 @@ type SMB struct{ node *Node }
 // unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not
 // possible, or if the path does not name a share of a file server.
 //
-// A mapping that works is left as it is, whatever the credentials, because pods may use it. One whose credentials the
-// server refuses, or that has lost them, is replaced with these. The password is wiped when it is no longer needed,
-// also on failure.
+// A mapping that works stays as it is, whatever the credentials, because pods may use it. One whose credentials the
+// server refuses, or that has lost them, is replaced with these. The password is always wiped in the end.
 //
 // An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
 // nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
@@ -87,8 +86,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 		func(o *op) error { return o.unmap(key) })
 }
 
-// linkToShare returns a link to a share. Programs that read it see the plain \\server\share\dir\, from which drivers
-// take the share's name.
+// linkToShare returns a link to a share. Programs see the plain \\server\share\dir\, from which drivers take the share.
 func linkToShare(at winpath.Path, share winpath.UNC) *winfs.DirectoryLink {
 	readable := share.String() + `\`
 	return &winfs.DirectoryLink{
@@ -138,8 +136,7 @@ func invalidRemote(text, format string, args ...any) error {
 		fmt.Sprintf(format, args...))
 }
 
-// checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only when a mapping must be
-// made.
+// checkCredentials refuses texts that cannot be a user name or password. Empty ones matter only for a new mapping.
 func checkCredentials(userName string, password Secret) error {
 	switch {
 	case !utf8.ValidString(userName) || strings.ContainsFunc(userName, unicode.IsControl) || len(userName) > maxUserName:
@@ -160,9 +157,8 @@ func lineEndHint(secret Secret) string {
 	return " (which ends with a line end: encode the secret with echo -n or printf)"
 }
 
-// Look enters the shares to which links lead, side by side and each for some seconds at most, as Usage does. It returns
-// why a share could not be entered, by share; of a silent server, the same for all. It holds no share: their mappings
-// can be removed meanwhile.
+// Look enters the shares to which links lead, in parallel and each for some seconds at most. It returns why a share
+// could not be entered, by share; all of a silent server have one reason. Mappings can be removed meanwhile.
 func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, error) {
 	return read(ctx, s.node, operation.On("LookIntoShares"), func(o *op) (map[string]error, error) {
 		failures, silent, seen := map[string]error{}, map[string]error{}, map[string]int{}

@@ -73,8 +73,7 @@ func (d foundDisk) is(o *op, now *disk) error {
 	return err
 }
 
-// look asks all disks for what tells one from another, by number. For LUNs, it also asks what they hold, and which of
-// them Windows needs.
+// look asks all disks for their marks, by number; for LUNs, also what they hold and whether Windows needs them.
 func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, error) {
 	answers, err := eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
 		if before != nil {

@@ -73,8 +73,7 @@ func byPage83(id string) (match, error) {
 		fits: func(d foundDisk) bool { return d.ids.Page83 == id }}, nil
 }
 
-// byLUN picks disks by their logical unit number. Only those have one by which ListDiskLocations lets drivers find a
-// disk.
+// byLUN picks disks by their logical unit number, if ListDiskLocations lets drivers find the disk by it.
 func byLUN(lun uint32) match {
 	text := strconv.FormatUint(uint64(lun), 10)
 	return match{what: "LUN " + text, luns: true, fits: func(d foundDisk) bool { return d.lun == text }}
@@ -113,9 +112,8 @@ func byAzureLUN(lun uint32) match {
 	}
 }
 
-// azureRemote is the device path of a namespace of Azure's controller for the system disk and data disks. Its model is
-// "MSFT NVMe Accelerator v1.0"; local disks have controllers of other models. The last digits are the LUN of the
-// namespace's SCSI address.
+// azureRemote is the device path of a namespace of Azure's controller for the system disk and data disks, of the model
+// "MSFT NVMe Accelerator v1.0"; local disks have other controllers. The last digits are the LUN of its SCSI address.
 var azureRemote = regexp.MustCompile(`^\\\\\?\\scsi#disk&ven_nvme&prod_msft_nvme_accel[^#]*#[^#]*&0000([0-9a-f]{2})#`)
 
 // azureNVMeLUN returns the LUN with which Azure attached an NVMe disk: the LUN that Windows gives the namespace, less

@@ -161,9 +161,8 @@ func (s *Steps) CleanShares(ctx context.Context) error {
 }
 
 // leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. The
-// key is empty if the agent would map no share of the record's name. While records cannot be read, which a retry does
-// not mend, both stay. A later call that leaves the share removes the mapping: an extra mapping is better than a pod
-// without its share.
+// key is empty if the agent would map no share of the record's name. While records cannot be read, both stay for a
+// later call that leaves the share: an extra mapping is better than a pod without its share.
 func (o *op) leaveShare(key string, target winpath.Path) error {
 	log := o.node.records
 	all, err := log.Uses()
@@ -256,14 +255,12 @@ func (o *op) linked(path winpath.Path) (bool, error) {
 	return at.Reparse != nil, err
 }
 
-// kubeletPlaces are where kubelet has drivers stage and publish volumes, below its directory, the first of the working
-// directories.
+// kubeletPlaces are where kubelet has drivers stage and publish volumes, below the first working directory.
 func kubeletPlaces() []string {
 	return []string{`plugins\kubernetes.io\csi\*\*\globalmount`, `pods\*\volumes\kubernetes.io~csi\*\mount`}
 }
 
-// isAbsent reports whether a path of kubelet's is not there, or is a file. Its own directories do not lie behind links
-// or on volumes.
+// isAbsent reports whether no directory of kubelet's is at a path. Those do not lie behind links or on volumes.
 func isAbsent(err error) bool {
 	return errdefs.HasReason(err, reason.PathNotFound, reason.NotADirectory, reason.VolumeGone, reason.LinkRefused)
 }

@@ -40,8 +40,7 @@ func (o *op) unstage(target winpath.Path) error {
 	return o.unstageVolume(target)
 }
 
-// unstageVolume records the volume before it is unmounted, until its disk is offline. It finishes what an earlier call
-// had begun.
+// unstageVolume records the volume until its disk is offline. It finishes what an earlier call had begun.
 func (o *op) unstageVolume(target winpath.Path) error {
 	log, at := o.node.records, target.String()
 	record, err := log.Get(records.Unstaging, at)
@@ -109,8 +108,7 @@ func (o *op) unmountAndTakeOffline(target winpath.Path) error {
 }
 
 // takeUnusedOffline takes the disk of a volume offline, so that it can be detached without loss, unless a volume of the
-// disk is mounted. A volume that has gone is success. A disk that Windows needs stays online, and is not going to be
-// detached.
+// disk is mounted. A volume that has gone is success. A disk that Windows needs stays online.
 func (o *op) takeUnusedOffline(id winpath.VolumeID) error {
 	// Only now: while the volume was flushed, its disk may have gone, and its number may be another one's.
 	disk, err := o.singleDisk(id)

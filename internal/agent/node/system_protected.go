@@ -40,9 +40,8 @@ func DefaultProtectedServices() []string {
 // noProtectedServices is the item that stands alone for an empty list.
 const noProtectedServices = "none"
 
-// ProtectedServices returns the services that a list of items names: NAME adds a service, * the default ones, and -NAME
-// takes one of those away again, as in the flags of Kubernetes' controllers. The item none, alone, protects none. No
-// items are the default.
+// ProtectedServices returns the services that a list of items names: NAME adds one, * the default ones, and -NAME takes
+// one away again. None, alone, protects none. No items mean the default.
 func ProtectedServices(items []string) (names []string, err error) {
 	switch {
 	case len(items) == 0:
@@ -78,8 +77,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 	return names, nil
 }
 
-// sameService reports whether two names are of one service. It folds case for more letters than Windows does, which
-// errs on the safe side.
+// sameService reports whether two names are of one service. It folds more letters than Windows does, to be safe.
 func sameService(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }
@@ -93,8 +91,7 @@ func (n *Node) protected(service string) (name string, yes bool) {
 	return n.protectedServices[i], true
 }
 
-// mayStop refuses the agent's own service and the protected ones. Windows knows each service by this one name: a
-// display name opens none.
+// mayStop refuses the agent's own service and the protected ones. Windows opens a service by this one name only.
 func (n *Node) mayStop(service string) error {
 	if sameService(service, n.ownService()) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,

@@ -66,11 +66,10 @@ func (s *System) GetService(ctx context.Context, name string) (kernel.Service, e
 		func(o *op) (kernel.Service, error) { return o.queryService(name) })
 }
 
-// StartService starts a service and returns when it is running; Windows starts the services that it depends on. A
-// service that is already running is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the
-// service may still start then. FailedPrecondition: the service is disabled, paused or being removed, its account
-// cannot log on, or a service that it depends on does not start. Internal: it stopped again; the message has its exit
-// code.
+// StartService starts a service, and Windows those that it depends on; it returns when the service is running. One that
+// runs already is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the service may still
+// start. FailedPrecondition: the service is disabled, paused or being removed, its account cannot log on, or a service
+// that it depends on does not start. Internal: it stopped again; the message has its exit code.
 func (s *System) StartService(ctx context.Context, name string) error {
 	if err := checkServiceName(name); err != nil {
 		return err

@@ -76,8 +76,7 @@ func (o *op) rootHoldsFiles(root *winfs.File) (bool, error) {
 	})
 }
 
-// holdsDeletedFiles reports whether the recycle bin of a volume has more in it than a folder for each user, with its
-// settings.
+// holdsDeletedFiles reports whether a recycle bin has more in it than a folder for each user, with its settings.
 func (o *op) holdsDeletedFiles(root *winfs.File, name string) (bool, error) {
 	return o.childHas(root, name, func(bin *winfs.File, user win32.DirectoryEntry) (bool, error) {
 		if !isPlainDirectory(user) {

@@ -24,8 +24,7 @@ func (h *volumeHints) remember(volumes []diskVolume) {
 	}
 }
 
-// likelyOn separates the volumes that may be on a disk, because they were last found there or never, from the
-// others.
+// likelyOn separates the volumes that may be on a disk, which were last found there or never, from the others.
 func (h *volumeHints) likelyOn(disk uint32, ids []winpath.VolumeID) (first, rest []winpath.VolumeID) {
 	here, elsewhere := map[any]bool{}, map[any]bool{}
 	h.known.Range(func(where, id any) bool {

@@ -76,8 +76,7 @@ func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
 	return v.node.change(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
 }
 
-// mountPoints returns the directories and drives at which a volume is mounted, including those that other programs
-// made.
+// mountPoints returns the directories and drives at which a volume is mounted, by any program.
 func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
 	paths, err := o.kernel.VolumePathNames(id.String())
 	if errdefs.IsMissing(err) {

@@ -29,9 +29,8 @@ func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) 
 	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, (*op).mountVolume)
 }
 
-// UnmountVolume flushes a volume and unmounts it from a directory, which stays as an empty directory. It is success if
-// nothing is mounted there or the directory is missing; another volume there is refused. A volume whose disk has gone
-// is unmounted as well.
+// UnmountVolume flushes a volume and unmounts it from a directory, which stays, empty. It is success if nothing is
+// mounted there or the directory is missing, and if the volume's disk has gone. Another volume there is refused.
 func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
 	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, (*op).unmountVolume)
 }

@@ -62,9 +62,8 @@ func notMounted(path winpath.Path, err error) error {
 		"cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted)
 }
 
-// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to. It is mounted at the path
-// or at the closest directory above it, if need be the drive. A missing path is NotFound; a path on a network share is
-// on no volume.
+// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to: the one mounted at the
+// path or at the closest directory above, or the drive. A missing path is NotFound; a path on a share is on no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
 	return readOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
 		(*op).volumeHolding)

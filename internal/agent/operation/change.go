@@ -77,8 +77,7 @@ func (r Request) cleanup() {
 	}
 }
 
-// perform takes the locks and runs f. No caller joins any more before the locks are released: others may overtake the
-// operation then.
+// perform takes the locks and runs f. Before it releases them it lets no more callers join: others may overtake it.
 func (o *Operation) perform(f func(o *Operation) (any, error)) (value any, err error) {
 	r, request, c := o.runner, o.Request, o.call
 	defer r.forget(request, c)

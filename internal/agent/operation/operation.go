@@ -36,8 +36,7 @@ type Operation struct {
 	sharing   Backoff
 }
 
-// newOperation returns an operation that is about to run on behalf of a call. Its context ends only while a change has
-// not begun.
+// newOperation returns an operation about to run for a call. Its context ends only while a change has not begun.
 func (r *Runner) newOperation(ctx context.Context, request Request, entry *running.Entry[task]) *Operation {
 	deadline, _ := ctx.Deadline()
 	o := &Operation{

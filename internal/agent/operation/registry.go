@@ -9,8 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
-// Running is an operation that has not ended. It may continue after its callers have given up: a kernel call that hangs
-// shows in this way.
+// Running is an operation that has not ended. One whose callers have given up shows a kernel call that hangs.
 type Running struct {
 	Name    string        // its verb and objects: "MountVolume(C:\dir, \\?\Volume{…}\)"
 	Age     time.Duration // since the call arrived

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package running is a register of what is running now: operations, kernel calls, API calls. It lets an operator see
-// the one that does not end.
+// Package running registers operations, kernel calls and API calls that are running, so that one that hangs shows.
 package running
 
 import (

@@ -10,8 +10,7 @@ import (
 // listingBytes is the size of one read of a directory, whose length a workload controls.
 const listingBytes = 64 << 10
 
-// Entries reads the entries of a directory, a buffer at a time. Entries that were returned may be deleted
-// meanwhile.
+// Entries reads the entries of a directory, a buffer at a time. Those that were returned may be deleted meanwhile.
 type Entries struct {
 	Directory *File
 	buffer    []byte

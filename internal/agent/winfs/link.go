@@ -20,8 +20,7 @@ type DirectoryLink struct {
 	Same       func(winpath.Target) bool // reports whether a link leads there already
 }
 
-// MakeLink makes the link, whose parent directory must exist. If the same link exists, that is success; anything else
-// there is AlreadyExists.
+// MakeLink makes the link in an existing directory. The same link there is success; anything else is AlreadyExists.
 func (fs *FS) MakeLink(link DirectoryLink) error {
 	loc, err := fs.Locate(link.At, Walk{})
 	if err != nil {

@@ -48,8 +48,7 @@ func (loc *Location) Release(h kernel.Handle) {
 	_ = h.Close()
 }
 
-// holdShare prevents the removal of a share's mapping until the location is closed, at the latest at the end of the
-// operation.
+// holdShare prevents the removal of a share's mapping until the location is closed, or the operation is over.
 func (loc *Location) holdShare(share string) error {
 	leave, err := loc.fs.policy.shares.enter(loc.fs.run.Context, share)
 	if err != nil {

@@ -49,8 +49,7 @@ func (b below) String() string { return b.directory.String() + `\` + b.name }
 const (
 	// OpenContents is the access to list a directory and to open what is in it.
 	OpenContents = win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE
-	// openRemoval asks for no right to read: it would make scanners look into each file, and what may not be read would
-	// stay.
+	// openRemoval asks for no right to read: scanners would look into each file, and what may not be read would stay.
 	openRemoval = win32.DELETE | win32.FILE_WRITE_ATTRIBUTES
 
 	// MaxOpenLevels is how many levels are open below the directory to empty. Most trees are not deeper. On the emulated
@@ -93,8 +92,7 @@ func beingFilled(path fmt.Stringer, err error) error {
 		"%s is being filled while it is being removed", path)
 }
 
-// removeContentsAt removes the content of the directory at a location. It leaves a link or mount point that was swapped
-// in.
+// removeContentsAt removes the content of the directory at a location. A link or mount point swapped in stays.
 func (r *removal) removeContentsAt(loc *Location, path fmt.Stringer) error {
 	l, err := loc.Open(OpenContents)
 	if errdefs.IsMissing(err) {
@@ -180,9 +178,8 @@ func (r *removal) removeEntry(in *level, name string) {
 	}
 }
 
-// enter opens a directory with content as the next level. At the deepest one, the directory is moved up instead. If
-// that is refused, because something below is open or the file system cannot, the uppermost level is closed; the next
-// pass comes back to it.
+// enter opens a directory with content as the next level. It moves one from the deepest level up. If that is refused,
+// as something below is open or the file system cannot, it closes the uppermost level for the next pass.
 func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 	if len(r.levels) > MaxOpenLevels {
 		if r.moveUp(loc, path) {
@@ -224,8 +221,7 @@ func (r *removal) moveUp(loc *Location, path fmt.Stringer) bool {
 	return true
 }
 
-// finishLevel closes the last level, whose entries are done, and removes its directory. One that still has entries is
-// left to the next pass.
+// finishLevel closes the last level, and removes its directory. One that still has entries is left to the next pass.
 func (r *removal) finishLevel() {
 	top := r.pop()
 	if top.parent == nil {
@@ -244,8 +240,7 @@ func (r *removal) finishLevel() {
 	}
 }
 
-// pinned reports whether every directory from the one that is being emptied to the last level is open, so that none can
-// be renamed or replaced.
+// pinned reports whether no directory from the one that is being emptied to the last level can be renamed or replaced.
 func (r *removal) pinned() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
 func (r *removal) pop() *level {

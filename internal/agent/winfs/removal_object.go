@@ -22,8 +22,7 @@ type mounted struct {
 	known  bool // the mount manager lists it
 }
 
-// removeObject deletes the object at a location: a file, an empty directory, a link, or a mount point, which it
-// unmounts first.
+// removeObject deletes the object at a location: a file, an empty directory, a link, or a mount point, once unmounted.
 //
 // The object is opened anew for each step, because a handle that may delete a directory does not pin it, and
 // DeleteVolumeMountPointW may take such a handle for a sharing violation.

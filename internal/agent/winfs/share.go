@@ -14,13 +14,11 @@ import (
 )
 
 // Paths may lead to the shares in Windows' list of global mappings, and to no others. The list outlives the agent, as
-// the links do, and every process on the node can reach its shares, so following a link there grants no new access. A
-// share outside the list is not even contacted: that would send the node's own credentials to a server of a workload's
-// choice. A walk holds the share until its last file is closed: see shareGuard. Removals by other programs cannot be
-// prevented.
+// links do, and every process on the node can reach its shares, so following a link there grants no new access. Another
+// share is not even contacted: that would send the node's own credentials to a server of a workload's choice. A walk
+// holds the share until its last file is closed: see shareGuard. Other programs can still remove the mapping.
 
-// ShareKey returns the same text for all spellings of a share, in the form in which shares are mapped: \\server\share
-// in lower case.
+// ShareKey returns the same text for all spellings of a share, as shares are mapped: \\server\share in lower case.
 func ShareKey(server, share string) string { return winpath.Fold(`\\` + server + `\` + share) }
 
 // ShareRoot returns the root directory of a share for OpenFile.

@@ -48,8 +48,7 @@ func NeverShare(server, share string) (why string) {
 	return ""
 }
 
-// isLoopback reports whether a server's name means the machine itself, as one of the names or addresses that every
-// machine has.
+// isLoopback reports whether a server's name is one of the names or addresses that every machine has for itself.
 func isLoopback(server string) bool {
 	name := strings.TrimRight(plainHost(server), ".")
 	switch name {

@@ -24,8 +24,7 @@ const MaxPinnedLinks = 8
 type Walk struct {
 	// Create: make directories that are missing on the way.
 	Create bool
-	// Pin: until the location is closed, prevent everything on the way from being renamed or removed, for calls that take
-	// a path as text.
+	// Pin: until the location is closed, nothing on the way can be renamed or removed, for calls that take a path as text.
 	Pin bool
 	// Look: hold no share, so that the removal of its mapping waits for no server. If the removal comes between the check
 	// of the mapping and the opening, the server is shown the account of this machine, as after a removal by others.
@@ -185,8 +184,7 @@ func (fs *FS) enter(loc *Location, name string, w Walk) (link *winpath.Path, err
 	return fs.followReparse(loc, name, l.Reparse, w)
 }
 
-// followReparse decides whether the walk may pass through a reparse point on the way, and enters the volume of a mount
-// point.
+// followReparse decides whether the walk may pass a reparse point, and enters the volume of a mount point.
 func (fs *FS) followReparse(
 	loc *Location, name string, reparse *win32.ReparsePoint, w Walk,
 ) (link *winpath.Path, err error) {
