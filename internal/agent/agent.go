@@ -142,9 +142,8 @@ func (a *Agent) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Interrupt makes a change of an emulated node during which the API is not served, such as a reboot: it closes the
-// API's endpoints, cutting calls off, makes the change and serves again. The admin endpoint stays open. When the node
-// cannot be served again, Failed delivers that error too.
+// Interrupt makes a change of an emulated node, such as a reboot, while the API is not served: it cuts calls off, makes
+// the change and serves again. The admin endpoint stays open. If the node does not come back, Failed says so.
 func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
 	if a.config.Emulation == nil {
 		return errors.New("only an emulated node can be rebooted by its agent")

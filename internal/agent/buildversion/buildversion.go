@@ -8,8 +8,7 @@ import "runtime/debug"
 // linked is set when a release is linked: -ldflags "-X …/internal/agent/buildversion.linked=v1.2.3".
 var linked string
 
-// String returns the release, or else the module's version in the build information, such as "(devel)" or a
-// pseudo-version; "unknown" without build information.
+// String returns the release, else the module's version in the build information, or "unknown" without that.
 func String() string {
 	if linked != "" {
 		return linked

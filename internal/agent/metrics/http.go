@@ -16,9 +16,8 @@ import (
 // maxScrapes is how many scrapes are answered at once; more get 503.
 const maxScrapes = 4
 
-// Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, so the listener is best on a
-// loopback address. Healthz is OK while the process and its listeners live, readyz when calls would be served. The
-// returned function closes the listener and gives running answers a moment to end.
+// Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, best on a loopback address.
+// Healthz is OK while the process and its listeners live, readyz when calls would be served. Stop ends it.
 func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", m.scrape)

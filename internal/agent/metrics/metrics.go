@@ -3,9 +3,8 @@
 // Package metrics shows operators a running agent: Prometheus metrics of its calls, its operations and the kernel calls
 // below them, counts of what the node has, and health over HTTP. docs/metrics.md lists the metrics.
 //
-// Two rules keep it harmless. Nothing that a caller sends becomes a label: labels are names from this program's own
-// tables, so their number is bounded. And nothing here waits for Windows longer than a moment: one goroutine at a time
-// reads, and requests that come while it hangs learn that.
+// Labels are names from this program's tables, never what a caller sends, so their number is bounded. Nothing waits for
+// Windows longer than a moment: one goroutine at a time reads, and others learn that it hangs.
 package metrics
 
 import (

@@ -12,8 +12,7 @@ import (
 // withoutWaiting makes CreateFileW open a reparse point itself. No open of a pipe waits here.
 const withoutWaiting = windows.O_FILE_FLAG_OPEN_REPARSE_POINT
 
-// isRegular also looks at the attribute, because Go takes some reparse points, such as those of deduplication, for
-// regular files. Past its filter, such a file has other content.
+// isRegular also looks at the attribute: Go takes some reparse points, as those of deduplication, for regular files.
 func isRegular(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {

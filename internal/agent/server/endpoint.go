@@ -20,9 +20,8 @@ type Endpoint struct {
 	Services []Service
 }
 
-// A Service is one gRPC service as data: its name on the wire and a row for each method. It takes the place of a
-// generated grpc.ServiceDesc, so that the methods of an old version can lead to the handlers of a newer one and every
-// interceptor still sees the path that was called.
+// A Service is one gRPC service as data: its name on the wire and a row for each method. Unlike with a generated
+// grpc.ServiceDesc, an old version's methods can lead to newer handlers, and interceptors see the path that was called.
 type Service struct {
 	Name    string // including the proto package: "v1.Disk"
 	Methods []Method

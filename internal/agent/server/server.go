@@ -158,8 +158,7 @@ func (s *Server) Accepts(name string) bool {
 func (s *Server) Path(e Endpoint) string { return s.listeners.Path(e.Name) }
 
 // Stop reports NOT_SERVING to health clients, stops accepting and waits until the running calls are over; when the
-// context ends first, it cuts them off and says so in its error. An operation that a call began on the node may outlive
-// it. Later calls of Stop return nil at once.
+// context ends first, it cuts them off and says so. Operations may outlive it. Later calls return nil at once.
 func (s *Server) Stop(ctx context.Context) (err error) {
 	s.stop.Do(func() { err = s.shutdown(ctx) })
 	return err

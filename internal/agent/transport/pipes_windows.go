@@ -19,11 +19,10 @@ const minIdle = 4
 // retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
 const retry = 100
 
-// pipes implements Endpoints by named pipes. One goroutine waits for the clients of all of them. It alone asks for
-// clients, because starting such a request resets the event that signals other clients. Windows cancels a request when
-// the thread that made it ends. Go ends a thread only together with a goroutine that is locked to it; a request that is
-// lost that way is made again. Locking this goroutine to a thread would prevent that, but costs every agent a second
-// thread, which the runtime keeps to start others from.
+// pipes implements Endpoints by named pipes. One goroutine waits for the clients of all, and alone asks for them: each
+// request resets the event that signals other clients. Windows cancels a request when the thread that made it ends; a
+// request that is lost that way is made again. Locking the goroutine to a thread would prevent that, but costs every
+// agent a second thread, which the runtime keeps to start others from.
 type pipes struct {
 	prefix   string // of the names
 	security string // SDDL of endpoints that are not private

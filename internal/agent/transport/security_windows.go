@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Administrators is the security descriptor that admits only SYSTEM and administrators. SYSTEM may do
-// anything; administrators may do what a client needs, which includes making further instances. It is protected, so
-// that nothing is inherited. It names no owner, which makes SYSTEM or the Administrators group the owner, and no
-// mandatory label, so that processes of low integrity cannot write.
+// Administrators is the security descriptor that admits only SYSTEM, to anything, and administrators, to what a client
+// needs, which includes making further instances. It is protected: nothing is inherited. Its owner is SYSTEM or the
+// Administrators group, as it names none, and without a mandatory label processes of low integrity cannot write.
 // https://learn.microsoft.com/windows/win32/secauthz/security-descriptor-string-format
 const Administrators = "D:P(A;;GA;;;SY)(A;;GRGW;;;BA)"
 

@@ -12,9 +12,8 @@ import (
 // MaxConnections is how many connections a server may have open. Scrapes, probes and browsers need a handful.
 const MaxConnections = 256
 
-// limitConns sets a server's handler and keeps at most MaxConnections open. Beyond that it closes the connection that
-// has waited for its client for longest: for a complete request, or to take an answer. So a client with many half-sent
-// requests or unread answers loses those, and never blocks a probe.
+// limitConns sets a server's handler and keeps at most MaxConnections open. Beyond that it closes the one that has
+// waited for its client for longest, for a complete request or to take an answer: such a client never blocks a probe.
 func limitConns(s *http.Server, handler http.Handler) {
 	c := &connections{waiting: map[net.Conn]uint64{}}
 	s.ConnState = c.note

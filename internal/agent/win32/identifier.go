@@ -91,9 +91,8 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 }
 
 // Page83 returns the text that drivers compare: the first identifier that names the device itself and is binary, as
-// lower-case hexadecimal digits, or ASCII, unchanged with its blanks. UTF-8 identifiers are skipped. Without such an
-// identifier, or if it is only white space, the text is empty: one driver takes the last word of the text, so there
-// must be one. Bytes that are not UTF-8 are converted by DeviceText.
+// lower-case hexadecimal digits, or ASCII, with its blanks; DeviceText converts bytes that are not UTF-8. Without such
+// an identifier, or if it is only white space, the text is empty: one driver takes its last word, so there must be one.
 func (d StorageDeviceID) Page83() string {
 	for _, id := range d.Identifiers {
 		if id.Association != StorageIdAssocDevice {

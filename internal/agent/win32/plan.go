@@ -26,9 +26,8 @@ func (l DriveLayout) HasDataPartition() bool {
 
 // PlanDataPartition adds one basic data partition without a drive letter to a GPT layout, over the largest free extent
 // of the usable area, aligned to 1 MiB. It returns the new layout and the new entry. If msrLength, in bytes, is
-// positive and the layout has no Microsoft Reserved partition, one of that length goes in front of it, unless the disk
-// is so small that no room for data would be left. Present entries stay unchanged. Partition ids come from newID. The
-// error is ErrNoSpace, newID's, or one about an impossible layout.
+// positive and there is no Microsoft Reserved partition, one goes in front of it, unless no room for data would be
+// left. Present entries stay unchanged. The error is ErrNoSpace, that of newID, or one about an impossible layout.
 func PlanDataPartition(l DriveLayout, msrLength int64,
 	newID func() (guid.GUID, error)) (DriveLayout, Partition, error) {
 	if l.Style != PARTITION_STYLE_GPT {

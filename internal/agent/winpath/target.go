@@ -28,9 +28,8 @@ type Target struct {
 }
 
 // ParseSubstituteName parses the substitute name of a mount point or symbolic link: the NT path \??\Volume{GUID}\,
-// \??\C:\dir or \??\UNC\server\share\dir, the same with \\?\ for \??\, and the names of links made without the prefix:
-// C:\dir, \\server\share\dir. Everything below a drive, volume or share must follow the rules of Parse for components.
-// Any other name without a drive is relative. Errors are *Error.
+// \??\C:\dir or \??\UNC\server\share\dir, with \\?\ for \??\, too, and C:\dir or \\server\share\dir without it. What is
+// below must follow the rules of Parse for components. Other names without a drive are relative. Errors are *Error.
 func ParseSubstituteName(s string) (Target, error) {
 	rest, ok := strings.CutPrefix(s, `\??\`)
 	if !ok {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package winservice runs a program as a Windows service and installs it as one.
-//
-// When each state is reported and what an installation changes is decided in portable files, tested everywhere.
+// Package winservice runs a program as a Windows service and installs it as one. Portable files, tested everywhere,
+// decide when each state is reported and what an installation changes.
 package winservice
 
 import (

@@ -11,9 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/wmi"
 )
 
-// Kernel makes the calls on the machine that the program runs on. Calls through WMI need a value from New; all others
-// work with the zero value. WMI calls that may hang have their own threads: listing the mappings, which every walk to a
-// share needs, never waits for an absent server or a format.
+// Kernel makes the calls on this machine; those through WMI need a value from New. WMI calls that may hang have their
+// own threads: listing the mappings, for every walk to a share, never waits for an absent server or a format.
 type Kernel struct {
 	mappings *wmi.Client // lists the SMB mappings
 	unmaps   *wmi.Client

@@ -128,11 +128,10 @@ func handleMessages() {
 	}
 }
 
-// initialize gives the thread an apartment of its own. The scripting objects of WMI are apartment-threaded: if the
-// thread were in the multithreaded apartment, COM would keep the objects of all threads on a single one, and one call
-// that hangs would stop all others. Programs that made an apartment for each query leaked memory in this way; these
-// threads stay as long as they are used, and so do their connections. An apartment that the thread has already, or
-// security that is already set up, is not an error.
+// initialize gives the thread an apartment of its own. In the multithreaded apartment, COM would keep the scripting
+// objects of WMI on a single thread, and one call that hangs would stop all others. Programs that made an apartment for
+// each query leaked memory in this way; these threads stay as long as they are used. An apartment that the thread has
+// already, or security that is set up, is not an error.
 // https://learn.microsoft.com/windows/win32/com/single-threaded-apartments
 // https://github.com/StackExchange/wmi/pull/13, https://github.com/StackExchange/wmi/pull/23
 func initialize() error {
