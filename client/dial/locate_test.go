@@ -35,12 +35,10 @@ func TestPipeName(t *testing.T) {
 		{``, "", false},
 	}
 	for _, tt := range tests {
-		t.Run(tt.target, func(t *testing.T) {
-			got, ok := pipeName(tt.target)
-			if got != tt.want && tt.wantOK || ok != tt.wantOK {
-				t.Errorf("pipeName(%q) = %q, %v, want %q, %v", tt.target, got, ok, tt.want, tt.wantOK)
-			}
-		})
+		got, ok := pipeName(tt.target)
+		if got != tt.want && tt.wantOK || ok != tt.wantOK {
+			t.Errorf("pipeName(%q) = %q, %v, want %q, %v", tt.target, got, ok, tt.want, tt.wantOK)
+		}
 	}
 }
 

@@ -23,12 +23,7 @@ func TestHalfRequests(t *testing.T) {
 	const opened = 1000
 	conns := make([]net.Conn, opened)
 	for i := range conns {
-		var err error
-		if conns[i], err = net.Dial("tcp", address.String()); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conns[i].Close() })
-		_, _ = conns[i].Write([]byte("GET /metrics HTTP/1.1\r\nHost: half"))
+		conns[i] = send(t, address, "GET /metrics HTTP/1.1\r\nHost: half")
 		if i%100 == 0 {
 			probe(t, address)
 		}
@@ -40,6 +35,18 @@ func TestHalfRequests(t *testing.T) {
 			t.Fatalf("connection %d of %d is still open", i, opened)
 		}
 	}
+}
+
+// send opens a connection and sends the beginning of a request.
+func send(t *testing.T, address net.Addr, request string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_, _ = c.Write([]byte(request))
+	return c
 }
 
 // serve serves the metrics of an agent without a node.
@@ -68,12 +75,7 @@ func TestIdleConnections(t *testing.T) {
 	const opened = webserver.MaxConnections + 50
 	var conns []net.Conn
 	for range opened {
-		c, err := net.Dial("tcp", address.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		_, _ = c.Write([]byte("GET /healthz HTTP/1.1\r\nHost: idle\r\n\r\n"))
+		c := send(t, address, "GET /healthz HTTP/1.1\r\nHost: idle\r\n\r\n")
 		if _, err := c.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -110,11 +112,7 @@ func TestUnreadAnswers(t *testing.T) {
 // unread leaves a connection whose answer has begun to come, and does not fit into what the system keeps.
 func unread(t *testing.T, address net.Addr) {
 	t.Helper()
-	c, err := net.Dial("tcp", address.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
+	c := send(t, address, "")
 	_ = c.(*net.TCPConn).SetReadBuffer(1) //nolint:forcetypeassert // of the network tcp
 	_, _ = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: unread\r\n\r\n"))
 	if _, err := c.Read(make([]byte, 1)); err != nil {

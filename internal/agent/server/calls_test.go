@@ -256,9 +256,7 @@ func TestMalformedRequest(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument || info(t, err).GetReason() != "MALFORMED_REQUEST" {
 		t.Errorf("got %v, want InvalidArgument with the reason MALFORMED_REQUEST", err)
 	}
-	if err := f.server.Stop(t.Context()); err != nil { // gRPC answers before the handler is done
-		t.Fatal(err)
-	}
+	f.stop(t) // gRPC answers before the handler is done
 	if log := f.log.String(); !strings.Contains(log, "call failed") || regexp.MustCompile("(?m)^E").MatchString(log) {
 		t.Errorf("the failure is not in the log, or is logged as the agent's own:\n%s", log)
 	}

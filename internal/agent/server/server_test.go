@@ -70,6 +70,13 @@ func start(t *testing.T, do exists, more ...server.Endpoint) *fixture {
 	return f
 }
 
+func (f *fixture) stop(t *testing.T) {
+	t.Helper()
+	if err := f.server.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestHealth(t *testing.T) {
 	f := start(t, found)
 	client := healthpb.NewHealthClient(f.conn)
@@ -92,9 +99,7 @@ func TestHealth(t *testing.T) {
 		seen = append(seen, r.GetStatus().String())
 		if len(seen) == 1 {
 			// A watch must not keep the server from stopping.
-			if err := f.server.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			f.stop(t)
 		}
 	}
 	if seen[0] != "SERVING" || (len(seen) > 1 && seen[1] != "NOT_SERVING") {
@@ -133,9 +138,7 @@ func TestReflection(t *testing.T) {
 		t.Error("no descriptor of v1.Filesystem")
 	}
 	// The open stream must not keep the server from stopping.
-	if err := f.server.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	f.stop(t)
 }
 
 func TestStopWaitsForCallsAndDropsSilentClients(t *testing.T) {

@@ -20,9 +20,7 @@ import (
 func TestStoppingWithoutClientsIsNoFailure(t *testing.T) {
 	for range 20 { // sometimes before, sometimes after the endpoint accepts
 		f := start(t, found)
-		if err := f.server.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		f.stop(t)
 		select {
 		case err := <-f.failed:
 			t.Errorf("Failed was called: %v", err)

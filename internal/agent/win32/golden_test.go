@@ -134,18 +134,10 @@ var goldenValues = []goldenValue{
 	as("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, deviceside.StorageDevice,
 		ParseStorageDevice),
 	as("storage_adapter", StorageAdapter{BusType: BusTypeSas}, deviceside.StorageAdapter, ParseStorageAdapter),
-	as("storage_device_id", StorageDeviceID{Identifiers: []StorageIdentifier{
-		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
-		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
-		{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
-	}}, deviceside.StorageDeviceID, ParseStorageDeviceID),
+	as("storage_device_id", goldenIdentifiers, deviceside.StorageDeviceID, ParseStorageDeviceID),
 	as("storage_device_unique_id", StorageUniqueID{
-		DeviceID: deviceside.StorageDeviceID(StorageDeviceID{Identifiers: []StorageIdentifier{
-			{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
-			{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
-			{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
-		}}),
-		Device: deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
+		DeviceID: deviceside.StorageDeviceID(goldenIdentifiers),
+		Device:   deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
 	}, deviceside.StorageUniqueID, ParseStorageUniqueID),
 	as("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, deviceside.SCSIAddress, ParseSCSIAddress),
 	as("disk_geometry", deviceside.DiskGeometry{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
@@ -231,6 +223,12 @@ var goldenValues = []goldenValue{
 	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
 }
+
+var goldenIdentifiers = StorageDeviceID{Identifiers: []StorageIdentifier{
+	{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
+	{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
+	{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
+}}
 
 func allGoldenValues() []goldenValue { return slices.Concat(goldenValues, iscsiGoldenValues()) }
 
@@ -412,11 +410,7 @@ func TestGoldenOffsets(t *testing.T) {
 			}
 			checked++
 			offset, _ := strconv.Atoi(m[1])
-			found := false
-			for _, want := range fields[m[2]] {
-				found = found || want == offset
-			}
-			if !found {
+			if !slices.Contains(fields[m[2]], offset) {
 				t.Errorf("%s: %s: no structure has %s at %d, but at %v", name, strings.TrimSpace(line), m[2], offset, fields[m[2]])
 			}
 		}

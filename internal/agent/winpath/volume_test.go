@@ -5,8 +5,6 @@ package winpath
 import (
 	"strings"
 	"testing"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 )
 
 const (
@@ -47,16 +45,5 @@ func TestParseVolumeID(t *testing.T) {
 	}
 	if _, err := ParseVolumeID(""); err == nil || err.Error() != "volume id empty" {
 		t.Errorf("no text: error %v", err)
-	}
-}
-
-func TestVolumeIDText(t *testing.T) {
-	for i := range 16 {
-		var raw [16]byte
-		raw[i], raw[15-i] = 0x0f, 0xa0
-		id := VolumeID{GUID: guid.FromArray(raw)}
-		if want := `\\?\Volume{` + id.GUID.String() + `}\`; id.String() != want {
-			t.Errorf("got %s, want %s", id, want)
-		}
 	}
 }

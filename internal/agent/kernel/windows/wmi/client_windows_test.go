@@ -16,13 +16,19 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-const cimv2 = `ROOT\CIMV2`
+const (
+	cimv2   = `ROOT\CIMV2`
+	systems = "SELECT * FROM Win32_OperatingSystem" // of which there is one
+)
+
+// nothing visits an instance.
+func nothing(Instance) (done bool, err error) { return false, nil }
 
 func TestRepeatedQueries(t *testing.T) {
 	c := &Client{}
 	for range 100 { // too often if each call had an apartment of its own
 		var names []string
-		err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem", func(i Instance) (bool, error) {
+		err := c.Each(cimv2, systems, func(i Instance) (bool, error) {
 			name, err := i.String("Caption")
 			names = append(names, name)
 			return false, err
@@ -36,7 +42,7 @@ func TestRepeatedQueries(t *testing.T) {
 func TestEachStopsAtAnError(t *testing.T) {
 	want := errors.New("enough")
 	instances := 0
-	err := (&Client{}).Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
+	err := (&Client{}).Each(cimv2, systems,
 		func(Instance) (bool, error) { instances++; return false, want })
 	if err == nil || instances != 1 {
 		t.Errorf("got %v after %d visits", err, instances)
@@ -53,7 +59,7 @@ func TestEachStopsWhenDone(t *testing.T) {
 }
 
 func TestUnknownClassIsAnError(t *testing.T) {
-	err := (&Client{}).Each(cimv2, "SELECT * FROM No_SuchClass", func(Instance) (bool, error) { return false, nil })
+	err := (&Client{}).Each(cimv2, "SELECT * FROM No_SuchClass", nothing)
 	wine := windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 	switch {
 	case wine && err != nil:
@@ -84,8 +90,7 @@ func TestAMethodWithoutParameters(t *testing.T) {
 
 func TestUnknownNamesAreErrors(t *testing.T) {
 	c := &Client{}
-	if err := c.Each(`ROOT\none`, "SELECT * FROM Win32_OperatingSystem",
-		func(Instance) (bool, error) { return false, nil }); err == nil {
+	if err := c.Each(`ROOT\none`, systems, nothing); err == nil {
 		t.Error("a namespace that does not exist")
 	}
 	if _, err := c.CallClass(cimv2, "No_SuchClass", "Create", nil); err == nil {
@@ -101,8 +106,7 @@ func TestConcurrentCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 16 {
 		calls.Go(func() {
-			if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
-				func(Instance) (bool, error) { return false, nil }); err != nil {
+			if err := c.Each(cimv2, systems, nothing); err != nil {
 				t.Error(err)
 			}
 		})
@@ -122,8 +126,7 @@ func TestIdleThreadsEnd(t *testing.T) {
 		var calls sync.WaitGroup
 		for range 4 {
 			calls.Go(func() {
-				if err := c.Each(cimv2, "SELECT * FROM Win32_OperatingSystem",
-					func(Instance) (bool, error) { return false, nil }); err != nil {
+				if err := c.Each(cimv2, systems, nothing); err != nil {
 					t.Error(err)
 				}
 			})
@@ -169,7 +172,6 @@ func TestHangingCalls(t *testing.T) {
 		})
 	}
 	reached.Wait()
-	nothing := func(Instance) (bool, error) { return false, nil }
 	if err := c.Each(cimv2, "SELECT * FROM Win32_BIOS", nothing); !errors.Is(err, win32.ERROR_BUSY) {
 		t.Errorf("a third call: %v, want %v", err, win32.ERROR_BUSY)
 	}
