@@ -42,25 +42,9 @@ func TestPipesFromARestrictedToken(t *testing.T) {
 		{name: "of low integrity", token: LowIntegrityToken, access: both, wine: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			admits := test.admits || test.wine && testnode.OnWine()
-			token, err := test.token()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = token.Close() }()
-			opened := make([]error, len(pipes))
-			err = AsToken(token, func() {
-				for i, pipe := range pipes {
-					opened[i] = openPipe(pipe, test.access)
-				}
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, err := range opened {
-				if admits && err != nil || !admits && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
-					t.Errorf("%s: got %v", pipes[i], err)
-				}
+			for _, pipe := range pipes {
+				opens(t, pipe, test.token, test.admits || test.wine && testnode.OnWine(),
+					func() error { return openPipe(pipe, test.access) })
 			}
 		})
 	}
@@ -118,24 +102,26 @@ func TestTokens(t *testing.T) {
 		admits bool
 	}{{"own", OwnToken, true}, {"without privileges", UnprivilegedToken, true}, {"a stranger's", StrangersToken, false}} {
 		t.Run(test.name, func(t *testing.T) {
-			token, err := test.token()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = token.Close() }()
-			var opened error
-			err = AsToken(token, func() {
-				var h windows.Handle
-				if h, opened = windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name); opened == nil {
-					opened = windows.CloseHandle(h)
+			opens(t, "the event", test.token, test.admits, func() error {
+				h, err := windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, name)
+				if err == nil {
+					err = windows.CloseHandle(h)
 				}
+				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if test.admits && opened != nil || !test.admits && !errors.Is(opened, windows.ERROR_ACCESS_DENIED) {
-				t.Errorf("got %v", opened)
-			}
 		})
+	}
+}
+
+// opens opens something with a token, which the access control list admits or not.
+func opens(t *testing.T, what string, made func() (windows.Token, error), admits bool, open func() error) {
+	t.Helper()
+	token, err := made()
+	check(t, err)
+	defer func() { _ = token.Close() }()
+	var opened error
+	check(t, AsToken(token, func() { opened = open() }))
+	if admits && opened != nil || !admits && !errors.Is(opened, windows.ERROR_ACCESS_DENIED) {
+		t.Errorf("%s: got %v", what, opened)
 	}
 }
