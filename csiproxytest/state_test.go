@@ -23,32 +23,18 @@ func TestState(t *testing.T) {
 	}
 	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
 	link := csiproxytest.KubeletDir + `\pods\link`
-	for _, call := range []func() error{
-		func() error {
-			_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
-				Username: "alice", Password: "a-password"})
-			return err
-		},
-		func() error {
-			_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
-			return err
-		},
-		func() error {
-			_, err := n.ISCSI.DiscoverTargetPortal(t.Context(), &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})
-			return err
-		},
-		func() error {
-			_, err := n.ISCSI.ConnectTarget(t.Context(),
-				&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})
-			return err
-		},
-		func() error {
-			_, err := n.Filesystem.CreateSymlink(t.Context(),
-				&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: link})
-			return err
-		},
+	ctx := t.Context()
+	for _, err := range []error{
+		done(n.SMB.NewSmbGlobalMapping(ctx, &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
+			Username: "alice", Password: "a-password"})),
+		done(n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})),
+		done(n.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})),
+		done(n.ISCSI.ConnectTarget(ctx,
+			&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})),
+		done(n.Filesystem.CreateSymlink(ctx,
+			&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: link})),
 	} {
-		if err := call(); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,6 +59,8 @@ func TestState(t *testing.T) {
 		t.Error("the questions are in the journal")
 	}
 }
+
+func done[T any](_ T, err error) error { return err }
 
 func TestWait(t *testing.T) {
 	t.Parallel()
