@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -56,34 +57,26 @@ func capability() *csi.VolumeCapability {
 // mountDevice stages the volume.
 func (k *kubelet) mountDevice() {
 	k.t.Helper()
-	k.call("NodeStageVolume", k.staging(), k.staging(), func(ctx context.Context, c csi.NodeClient) error {
-		_, err := c.NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{
-			VolumeId: k.volumeID, StagingTargetPath: k.staging(), VolumeCapability: capability(),
-			VolumeContext: k.context, Secrets: k.secrets,
-		})
-		return err
+	call(k, k.staging(), k.staging(), csi.NodeClient.NodeStageVolume, &csi.NodeStageVolumeRequest{
+		VolumeId: k.volumeID, StagingTargetPath: k.staging(), VolumeCapability: capability(),
+		VolumeContext: k.context, Secrets: k.secrets,
 	})
 }
 
 // setUp publishes the volume for a pod.
 func (k *kubelet) setUp(pod string) {
 	k.t.Helper()
-	k.call("NodePublishVolume", parent(target(pod)), target(pod), func(ctx context.Context, c csi.NodeClient) error {
-		_, err := c.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
-			VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(),
-			VolumeContext: k.context, Secrets: k.secrets,
-		})
-		return err
+	call(k, parent(target(pod)), target(pod), csi.NodeClient.NodePublishVolume, &csi.NodePublishVolumeRequest{
+		VolumeId: k.volumeID, StagingTargetPath: k.staging(), TargetPath: target(pod), VolumeCapability: capability(),
+		VolumeContext: k.context, Secrets: k.secrets,
 	})
 }
 
 // tearDown unpublishes the volume of a pod, and removes the pod's directories.
 func (k *kubelet) tearDown(pod string) {
 	k.t.Helper()
-	k.call("NodeUnpublishVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		_, err := c.NodeUnpublishVolume(ctx, &csi.NodeUnpublishVolumeRequest{VolumeId: k.volumeID, TargetPath: target(pod)})
-		return err
-	})
+	call(k, "", "", csi.NodeClient.NodeUnpublishVolume,
+		&csi.NodeUnpublishVolumeRequest{VolumeId: k.volumeID, TargetPath: target(pod)})
 	k.removeMountDir(target(pod))
 	for dir := parent(target(pod)); dir != `C:\var\lib\kubelet\pods`; dir = parent(dir) {
 		k.removeMountDir(dir)
@@ -93,11 +86,8 @@ func (k *kubelet) tearDown(pod string) {
 // unmountDevice unstages the volume, and removes its directory.
 func (k *kubelet) unmountDevice() {
 	k.t.Helper()
-	k.call("NodeUnstageVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		_, err := c.NodeUnstageVolume(ctx,
-			&csi.NodeUnstageVolumeRequest{VolumeId: k.volumeID, StagingTargetPath: k.staging()})
-		return err
-	})
+	call(k, "", "", csi.NodeClient.NodeUnstageVolume,
+		&csi.NodeUnstageVolumeRequest{VolumeId: k.volumeID, StagingTargetPath: k.staging()})
 	k.removeMountDir(k.staging())
 	k.removeMountDir(parent(k.staging()))
 }
@@ -105,36 +95,25 @@ func (k *kubelet) unmountDevice() {
 // expand grows the volume in use, after its disk, and returns its size.
 func (k *kubelet) expand(pod string, bytes int64) (size int64) {
 	k.t.Helper()
-	k.call("NodeExpandVolume", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		answer, err := c.NodeExpandVolume(ctx, &csi.NodeExpandVolumeRequest{
-			VolumeId: k.volumeID, VolumePath: target(pod), StagingTargetPath: k.staging(), VolumeCapability: capability(),
-			CapacityRange: &csi.CapacityRange{RequiredBytes: bytes},
-		})
-		size = answer.GetCapacityBytes()
-		return err
-	})
-	return size
+	return call(k, "", "", csi.NodeClient.NodeExpandVolume, &csi.NodeExpandVolumeRequest{
+		VolumeId: k.volumeID, VolumePath: target(pod), StagingTargetPath: k.staging(), VolumeCapability: capability(),
+		CapacityRange: &csi.CapacityRange{RequiredBytes: bytes},
+	}).GetCapacityBytes()
 }
 
 // stats returns the size of the volume as its pod's metrics have it.
 func (k *kubelet) stats(pod string) (total int64) {
 	k.t.Helper()
-	k.call("NodeGetVolumeStats", "", "", func(ctx context.Context, c csi.NodeClient) error {
-		answer, err := c.NodeGetVolumeStats(ctx, &csi.NodeGetVolumeStatsRequest{VolumeId: k.volumeID, VolumePath: target(pod),
-			StagingTargetPath: k.staging()})
-		if err == nil {
-			total = answer.GetUsage()[0].GetTotal()
-		}
-		return err
-	})
-	return total
+	return call(k, "", "", csi.NodeClient.NodeGetVolumeStats, &csi.NodeGetVolumeStatsRequest{VolumeId: k.volumeID,
+		VolumePath: target(pod), StagingTargetPath: k.staging()}).GetUsage()[0].GetTotal()
 }
 
 // call makes a call until it succeeds. Before each attempt it makes a directory, after a final error it removes what it
 // made.
-func (k *kubelet) call(operation, makes, removes string, f func(context.Context, csi.NodeClient) error) {
+func call[Q, A any](k *kubelet, makes, removes string,
+	method func(csi.NodeClient, context.Context, *Q, ...grpc.CallOption) (*A, error), request *Q) *A {
 	k.t.Helper()
-	var err error
+	var failure error
 	for range attempts {
 		if makes != "" {
 			_, err := k.client.Filesystem.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: makes})
@@ -142,19 +121,20 @@ func (k *kubelet) call(operation, makes, removes string, f func(context.Context,
 				k.must("kubelet making "+makes, err)
 			}
 		}
-		over := k.injectFault(operation)
+		over := k.injectFault(fmt.Sprintf("%T", request))
 		connection := k.connect()
-		err = f(context.Background(), csi.NewNodeClient(connection))
+		answer, err := method(csi.NewNodeClient(connection), context.Background(), request)
 		_ = connection.Close()
 		over()
 		if err == nil {
-			return
+			return answer
 		}
-		if isFinal(err) && removes != "" {
+		if failure = err; isFinal(err) && removes != "" {
 			k.removeMountDir(removes)
 		}
 	}
-	k.t.Fatalf("%s of %s does not recover: %v", operation, k.volumeID, err)
+	k.t.Fatalf("%T of %s does not recover: %v", request, k.volumeID, failure)
+	return nil
 }
 
 // isFinal reports whether kubelet takes an error for the end of an operation (isFinalError in csi_client.go).
@@ -182,8 +162,7 @@ func (k *kubelet) removeMountDir(path string) {
 func (k *kubelet) write(pod, dir, content string) {
 	k.t.Helper()
 	path := target(pod) + `\` + dir
-	_, err := k.client.Filesystem.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: path})
-	k.must("kubelet making the subPath", err)
+	ask(k.machine, k.client.Filesystem.Mkdir, &csiproxy.MkdirRequest{Path: path})
 	k.must("the container writing", os.WriteFile(filepath.Join(k.hostPath(path), "data"), []byte(content), 0o600))
 }
 
@@ -198,9 +177,7 @@ func (k *kubelet) read(pod, dir, want string) {
 
 func (k *kubelet) hostPath(windowsPath string) string {
 	k.t.Helper()
-	answer, err := k.admin.GetPath(context.Background(), &nodeapi.GetPathRequest{WindowsPath: windowsPath})
-	k.must("finding "+windowsPath, err)
-	return answer.GetHostPath()
+	return ask(k.machine, k.admin.GetPath, &nodeapi.GetPathRequest{WindowsPath: windowsPath}).GetHostPath()
 }
 
 // gone fails the test if anything of the volume is left on the node.
@@ -211,9 +188,8 @@ func (k *kubelet) gone(pods ...string) {
 		paths = append(paths, `C:\var\lib\kubelet\pods\`+pod)
 	}
 	for _, path := range paths {
-		answer, err := k.client.Filesystem.PathExists(context.Background(), &csiproxy.PathExistsRequest{Path: path})
-		if err != nil || answer.GetExists() {
-			k.t.Errorf("%s is left on the node (%v)", path, err)
+		if ask(k.machine, k.client.Filesystem.PathExists, &csiproxy.PathExistsRequest{Path: path}).GetExists() {
+			k.t.Errorf("%s is left on the node", path)
 		}
 	}
 	for _, d := range k.inspect().GetDangling() {
@@ -224,9 +200,7 @@ func (k *kubelet) gone(pods ...string) {
 // inspect returns the condition of the node.
 func (k *kubelet) inspect() *admin.InspectResponse {
 	k.t.Helper()
-	answer, err := k.admin.Inspect(context.Background(), &admin.InspectRequest{})
-	k.must("looking at the node", err)
-	return answer
+	return ask(k.machine, k.admin.Inspect, &admin.InspectRequest{})
 }
 
 func parent(path string) string { return path[:strings.LastIndexByte(path, '\\')] }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,37 +106,36 @@ func (*machine) FileServer() csiproxytest.FileServer {
 	return csiproxytest.FileServer{Name: "fs.emulated", User: "csi", Password: "csi-password"}
 }
 
+// ask makes a call of the agent, which must succeed.
+func ask[Q, A any](m *machine, method func(context.Context, *Q, ...grpc.CallOption) (*A, error), request *Q) *A {
+	m.t.Helper()
+	answer, err := method(context.Background(), request)
+	m.must(fmt.Sprintf("%T", request), err)
+	return answer
+}
+
 func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
 	m.t.Helper()
-	answer, err := m.admin.AttachDisk(context.Background(), &nodeapi.AttachDiskRequest{
-		SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber, ImagePath: d.ImagePath, Offline: d.Offline,
-	})
-	m.must("attaching a disk", err)
-	return answer.GetDiskNumber()
+	return ask(m, m.admin.AttachDisk, &nodeapi.AttachDiskRequest{SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber,
+		ImagePath: d.ImagePath, Offline: d.Offline}).GetDiskNumber()
 }
 
 func (m *machine) DetachDisk(number uint32) string {
 	m.t.Helper()
-	answer, err := m.admin.DetachDisk(context.Background(), &nodeapi.DetachDiskRequest{DiskNumber: number})
-	m.must("detaching a disk", err)
-	return answer.GetImagePath()
+	return ask(m, m.admin.DetachDisk, &nodeapi.DetachDiskRequest{DiskNumber: number}).GetImagePath()
 }
 
 func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
 	m.t.Helper()
-	_, err := m.admin.GrowDisk(context.Background(), &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
-	m.must("growing a disk", err)
+	ask(m, m.admin.GrowDisk, &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
 }
 
 func (m *machine) AddSMBShare(server, share string, users ...string) {
 	m.t.Helper()
-	_, err := m.admin.AddSMBShare(context.Background(),
-		&nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
-	m.must("adding a share", err)
+	ask(m, m.admin.AddSMBShare, &nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
 }
 
 func (m *machine) RemoveSMBShare(server, share string) {
 	m.t.Helper()
-	_, err := m.admin.RemoveSMBShare(context.Background(), &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
-	m.must("removing a share", err)
+	ask(m, m.admin.RemoveSMBShare, &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
 }

@@ -114,9 +114,8 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	d.remount = func() { k.mountDevice(); k.setUp("a") }
 	k.write("a", "logs", "of a")
 	// The mapping disappears under the pod. The next pod needs a new one.
-	_, err := k.client.SMB.RemoveSmbGlobalMapping(t.Context(),
+	ask(k.machine, k.client.SMB.RemoveSmbGlobalMapping,
 		&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: k.context["source"]})
-	k.must("removing the mapping", err)
 	k.setUp("b")
 	d.remount = func() { k.mountDevice(); k.setUp("a"); k.setUp("b") }
 	k.read("b", "logs", "of a")
@@ -205,8 +204,7 @@ func (d *injector) injectFault(operation string) (over func()) {
 		d.reboot()
 		d.withoutFaults(d.remount)
 	case 3:
-		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
-			Cut: true, AfterEffect: skip%2 == 0})
+		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1, Cut: true, AfterEffect: skip%2 == 0})
 	case 4:
 		return d.fault(&nodeapi.Fault{Method: "*", Skip: skip, Times: 1,
 			Status: "INTERNAL", Message: "disturbed", AfterEffect: skip%2 == 0})
@@ -219,22 +217,16 @@ func (d *injector) injectFault(operation string) (over func()) {
 // fault disturbs an API call of the plugin.
 func (d *injector) fault(f *nodeapi.Fault) (over func()) {
 	d.t.Helper()
-	_, err := d.admin.AddFault(context.Background(), &nodeapi.AddFaultRequest{Fault: f})
-	d.must("disturbing a call", err)
-	return func() {
-		d.t.Helper()
-		_, err := d.admin.RemoveFault(context.Background(), &nodeapi.RemoveFaultRequest{})
-		d.must("ending the disturbance", err)
-	}
+	ask(d.machine, d.admin.AddFault, &nodeapi.AddFaultRequest{Fault: f})
+	return func() { d.t.Helper(); ask(d.machine, d.admin.RemoveFault, &nodeapi.RemoveFaultRequest{}) }
 }
 
 // crash makes the agent die during the call, and starts it again. The plugin waits for it.
 func (d *injector) crash(skip uint32) (over func()) {
 	d.t.Helper()
-	_, err := d.admin.AddFault(context.Background(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+	ask(d.machine, d.admin.AddFault, &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
 		Method: "*", Skip: skip, Times: 1, Crash: true, AfterEffect: skip%2 == 0,
 	}})
-	d.must("disturbing a call", err)
 	dying, called, restarted := d.agent, make(chan struct{}), make(chan bool)
 	go func() {
 		select {
@@ -262,8 +254,7 @@ func (d *injector) crash(skip uint32) (over func()) {
 func (d *injector) reboot() {
 	d.t.Helper()
 	d.plugin.Kill()
-	_, err := d.admin.Reboot(context.Background(), &nodeapi.RebootRequest{})
-	d.must("rebooting", err)
+	ask(d.machine, d.admin.Reboot, &nodeapi.RebootRequest{})
 	d.startPlugin()
 }
 

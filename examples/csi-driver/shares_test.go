@@ -189,8 +189,7 @@ func secrets(password string) map[string]string {
 // injectFault does something to the node or the drivers, or nothing, and returns what.
 func (l *shareLoad) injectFault() (what string) {
 	l.t.Helper()
-	ctx, server := context.Background(), l.servers[l.random.IntN(len(l.servers))]
-	var err error
+	server := l.servers[l.random.IntN(len(l.servers))]
 	switch l.random.IntN(9) {
 	case 0:
 		what = "driver"
@@ -203,32 +202,29 @@ func (l *shareLoad) injectFault() (what string) {
 		l.startAgent()
 	case 2:
 		what = "reboot"
-		_, err = l.admin.SetSwitch(ctx, &nodeapi.SetSwitchRequest{Name: "mappingsOutliveReboot",
+		ask(l.machine, l.admin.SetSwitch, &nodeapi.SetSwitchRequest{Name: "mappingsOutliveReboot",
 			Value: fmt.Sprint(l.random.IntN(2) == 0)})
 		for _, d := range l.drivers {
 			d.plugin.Kill()
 		}
-		if err == nil {
-			_, err = l.admin.Reboot(ctx, &nodeapi.RebootRequest{})
-		}
+		ask(l.machine, l.admin.Reboot, &nodeapi.RebootRequest{})
 		for _, d := range l.drivers {
 			d.startPlugin()
 		}
 	case 3:
 		what = "password"
 		l.password = fmt.Sprint("password-", l.random.Int())
-		_, err = l.admin.SetSMBPassword(ctx, &nodeapi.SetSMBPasswordRequest{User: "csi", Password: l.password})
+		ask(l.machine, l.admin.SetSMBPassword, &nodeapi.SetSMBPasswordRequest{User: "csi", Password: l.password})
 	case 4:
 		what = "outage"
 		l.down[server] = true
-		_, err = l.admin.SetSMBServerState(ctx, &nodeapi.SetSMBServerStateRequest{Server: server})
+		ask(l.machine, l.admin.SetSMBServerState, &nodeapi.SetSMBServerStateRequest{Server: server})
 	case 5:
 		what = "sessions"
-		_, err = l.admin.DropSMBSessions(ctx, &nodeapi.DropSMBSessionsRequest{Server: server})
+		ask(l.machine, l.admin.DropSMBSessions, &nodeapi.DropSMBSessionsRequest{Server: server})
 	case 6, 7:
 		l.restore()
 	}
-	l.must("disturbing the node", err)
 	if what != "" {
 		l.count[what]++
 	}
@@ -239,9 +235,7 @@ func (l *shareLoad) injectFault() (what string) {
 func (l *shareLoad) restore() {
 	l.t.Helper()
 	for server := range l.down {
-		_, err := l.admin.SetSMBServerState(context.Background(),
-			&nodeapi.SetSMBServerStateRequest{Server: server, Running: true})
-		l.must("starting a file server", err)
+		ask(l.machine, l.admin.SetSMBServerState, &nodeapi.SetSMBServerStateRequest{Server: server, Running: true})
 	}
 	clear(l.down)
 }
