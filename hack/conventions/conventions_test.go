@@ -4,8 +4,6 @@
 package conventions_test
 
 import (
-	"bufio"
-	"bytes"
 	"go/parser"
 	"go/token"
 	"go/version"
@@ -15,10 +13,32 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 )
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// goList runs go list without the workspace, for a system, and returns the words that it prints.
+func goList(t *testing.T, goos string, arguments ...string) []string {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", append([]string{"list"}, arguments...)...)
+	list.Env = append(os.Environ(), "GOOS="+goos, "GOWORK=off")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
+}
 
 // goFiles returns the hand-written and generated Go files of the repository, by folder.
 func goFiles(t *testing.T) map[string][]string {
@@ -82,12 +102,9 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 	inRoot(t)
 	for _, files := range goFiles(t) {
 		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			generated := bytes.Contains(content[:min(len(content), 2000)], []byte("DO NOT EDIT"))
-			if !generated && !bytes.HasPrefix(content, []byte("// SPDX-License-Identifier: Apache-2.0\n\n")) {
+			content := read(t, file)
+			generated := strings.Contains(content[:min(len(content), 2000)], "DO NOT EDIT")
+			if !generated && !strings.HasPrefix(content, "// SPDX-License-Identifier: Apache-2.0\n\n") {
 				t.Errorf("%s does not begin with the licence line", file)
 			}
 		}
@@ -97,13 +114,10 @@ func TestEveryGoFileNamesItsLicence(t *testing.T) {
 // Go keeps the licence of a vendored module if it is in the module's own folder.
 func TestModulesOfDriversHaveTheLicence(t *testing.T) {
 	inRoot(t)
-	want, err := os.ReadFile("LICENSE")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := read(t, "LICENSE")
 	for _, module := range []string{"client", "csisanity", "mounter", "v2"} {
-		if got, err := os.ReadFile(filepath.Join(module, "LICENSE")); !bytes.Equal(got, want) {
-			t.Errorf("the licence of the module %s is not that of the repository: %v", module, err)
+		if read(t, filepath.Join(module, "LICENSE")) != want {
+			t.Errorf("the licence of the module %s is not that of the repository", module)
 		}
 	}
 }
@@ -113,12 +127,9 @@ func TestReplaceOnlyOwnModules(t *testing.T) {
 	inRoot(t)
 	for _, module := range modules(t) {
 		file := filepath.Join(module, "go.mod")
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-			line := strings.TrimPrefix(strings.TrimSpace(lines.Text()), "replace ")
+		content := read(t, file)
+		for line := range strings.Lines(content) {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "replace ")
 			old, by, ok := strings.Cut(line, " => ")
 			if ok && (!strings.HasPrefix(old+"/", "github.com/kubernetes-csi/csi-proxy/") || !strings.HasPrefix(by, "./") &&
 				!strings.HasPrefix(by, "../")) {
@@ -132,11 +143,9 @@ func TestReplaceOnlyOwnModules(t *testing.T) {
 // make cross check that each module builds on its own.
 func TestRootTakesTheClientFromHere(t *testing.T) {
 	inRoot(t)
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Replace}}",
-		"github.com/kubernetes-csi/csi-proxy/client")
-	list.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := list.Output(); err != nil || !strings.HasPrefix(string(out), "./client") {
-		t.Errorf("the root takes the client module from %s (%v), not from this repository", out, err)
+	from := goList(t, runtime.GOOS, "-m", "-f", "{{.Replace}}", "github.com/kubernetes-csi/csi-proxy/client")
+	if len(from) == 0 || !strings.HasPrefix(from[0], "./client") {
+		t.Errorf("the root takes the client module from %s, not from this repository", from)
 	}
 }
 
@@ -154,15 +163,12 @@ func TestDriversNeedNothingNew(t *testing.T) {
 			"k8s.io/mount-utils": "0.32.0", "k8s.io/klog/v2": "2.130.1"},
 	}
 	for module, versions := range highest {
-		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := read(t, filepath.Join(module, "go.mod"))
 		for name, most := range versions {
-			needed := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v?([0-9.]+)\b`).FindSubmatch(content)
+			needed := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v?([0-9.]+)\b`).FindStringSubmatch(content)
 			if len(needed) != 2 {
 				t.Errorf("%s/go.mod does not name a version of %s", module, name)
-			} else if version.Compare("go"+string(needed[1]), "go"+most) > 0 { // a Go version is compared number by number, too
+			} else if version.Compare("go"+needed[1], "go"+most) > 0 { // a Go version is compared number by number, too
 				t.Errorf("%s/go.mod needs %s %s; drivers have %s", module, name, needed[1], most)
 			}
 		}
@@ -178,21 +184,15 @@ func TestDriversNeedNothingNew(t *testing.T) {
 // modules returns the folders of the repository's modules, from the workspace. The Makefile has the same list.
 func modules(t *testing.T) []string {
 	t.Helper()
-	workspace, err := os.ReadFile("go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := read(t, "go.work")
 	var folders []string
-	for line := range strings.Lines(string(workspace)) {
+	for line := range strings.Lines(workspace) {
 		if folder := strings.TrimSpace(line); strings.HasPrefix(folder, ".") {
 			folders = append(folders, path.Clean(folder)) // with slashes on every host, as the Makefile has them
 		}
 	}
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list := "\nMODULES := " + strings.Join(folders, " ") + "\n"; !strings.Contains(string(makefile), list) {
+	makefile := read(t, "Makefile")
+	if list := "\nMODULES := " + strings.Join(folders, " ") + "\n"; !strings.Contains(makefile, list) {
 		t.Errorf("the Makefile does not go through the workspace's modules: it lacks %q", list)
 	}
 	return folders
@@ -207,11 +207,8 @@ func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 	}
 	installed := ""
 	for _, file := range workflows {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range regexp.MustCompile(`(?m)^[ -]*go-version.*$`).FindAllString(string(content), -1) {
+		content := read(t, file)
+		for _, line := range regexp.MustCompile(`(?m)^[ -]*go-version.*$`).FindAllString(content, -1) {
 			exact := regexp.MustCompile(`^[ -]*go-version: "([0-9.]+)"\s*(?:#.*)?$`).FindStringSubmatch(line)
 			if len(exact) != 2 || !version.IsValid("go"+exact[1]) {
 				t.Errorf(`%s has %q, want go-version: "X", the version itself`, file, strings.TrimSpace(line))
@@ -233,15 +230,12 @@ func TestWorkflowsHaveAGoForEveryModule(t *testing.T) {
 		if name := filepath.Base(file); name != "go.mod" && name != "go.work" {
 			continue
 		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := read(t, file)
 		modules++
-		needed := goLine.FindSubmatch(content)
-		if len(needed) != 2 || !version.IsValid("go"+string(needed[1])) {
+		needed := goLine.FindStringSubmatch(content)
+		if len(needed) != 2 || !version.IsValid("go"+needed[1]) {
 			t.Errorf("%s does not say which Go it needs", file)
-		} else if version.Compare("go"+string(needed[1]), "go"+installed) > 0 {
+		} else if version.Compare("go"+needed[1], "go"+installed) > 0 {
 			t.Errorf("%s needs Go %s, the workflows install %s", file, needed[1], installed)
 		}
 	}
@@ -265,21 +259,17 @@ func TestNoProgramIsCommitted(t *testing.T) {
 	}
 }
 
-// The targets that the README's first lines promise must exist.
 // TestNothingIsReportedToTheOriginal: the modules have the original's path until the project has an address of its own.
 // URLs there are citations: of an issue, a pull request or a file at a version.
 func TestNothingIsReportedToTheOriginal(t *testing.T) {
 	inRoot(t)
 	home := regexp.MustCompile(`https://github\.com/kubernetes-csi/csi-proxy(/(issues/new|issues/?$|blob/main|discussions|releases)|[\s)"]|$)`)
 	for _, file := range ownFiles(t) {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.IndexByte(content, 0) >= 0 {
+		content := read(t, file)
+		if strings.Contains(content, "\x00") {
 			continue // not text
 		}
-		for number, line := range strings.Split(string(content), "\n") {
+		for number, line := range strings.Split(content, "\n") {
 			if home.MatchString(line) {
 				t.Errorf("%s:%d sends readers to the original: %s", file, number+1, line)
 			}
@@ -287,13 +277,11 @@ func TestNothingIsReportedToTheOriginal(t *testing.T) {
 	}
 }
 
+// The targets that the README's first lines promise must exist.
 func TestReadmeCommandsExist(t *testing.T) {
 	inRoot(t)
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	targets := strings.Split(string(makefile), "\n")
+	makefile := read(t, "Makefile")
+	targets := strings.Split(makefile, "\n")
 	for _, target := range []string{"run", "test"} {
 		if !slices.ContainsFunc(targets, func(line string) bool { return strings.HasPrefix(line, target+":") }) {
 			t.Errorf("the Makefile has no target %s", target)
@@ -306,13 +294,7 @@ func TestBorder(t *testing.T) {
 	inRoot(t)
 	const module = "github.com/kubernetes-csi/csi-proxy/"
 	packages := func(arguments ...string) (found []string) {
-		list := exec.CommandContext(t.Context(), "go", append([]string{"list"}, arguments...)...)
-		list.Env = append(os.Environ(), "GOOS=windows", "GOWORK=off")
-		out, err := list.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name := range strings.FieldsSeq(string(out)) {
+		for _, name := range goList(t, "windows", arguments...) {
 			if own, is := strings.CutPrefix(name, module); is {
 				found = append(found, own)
 			}

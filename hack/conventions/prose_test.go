@@ -3,7 +3,6 @@
 package conventions_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,16 +28,13 @@ func TestWordsArePlain(t *testing.T) {
 		files = append(files, sources...)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := read(t, file)
 		name := filepath.ToSlash(file)
-		head := string(content[:min(len(content), 200)])
+		head := content[:min(len(content), 200)]
 		if strings.HasSuffix(name, "_test.go") || strings.Contains(head, "Code generated") {
 			continue
 		}
-		for _, word := range banned.FindAllString(string(content), -1) {
+		for _, word := range banned.FindAllString(content, -1) {
 			if !slices.Contains(allowed, name+" "+word) {
 				t.Errorf("%s: it has %q: name the thing instead", file, word)
 			}
@@ -72,15 +68,7 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 }
 
-// wordsOf returns the number of words in a file.
-func wordsOf(t *testing.T, file string) int {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(strings.Fields(string(content)))
-}
+func wordsOf(t *testing.T, file string) int { t.Helper(); return len(strings.Fields(read(t, file))) }
 
 // documents returns the pages that are written by hand.
 func documents(t *testing.T) (pages []string) {
@@ -90,11 +78,8 @@ func documents(t *testing.T) (pages []string) {
 		if filepath.Ext(file) != ".md" || name == "CHANGELOG.md" || name == "CODE_OF_CONDUCT.md" {
 			continue
 		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first, _, _ := strings.Cut(string(content), "\n"); !strings.Contains(first, "enerated") {
+		content := read(t, file)
+		if first, _, _ := strings.Cut(content, "\n"); !strings.Contains(first, "enerated") {
 			pages = append(pages, file)
 		}
 	}
