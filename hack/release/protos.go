@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -17,33 +16,21 @@ var packageJSON string
 // repository, because those are the names under which protobuf registers them, whatever the language; docs/protos.md
 // shows their use.
 func (r *release) protos() error {
-	version := strings.TrimPrefix(r.version, "v")
-	manifest := []byte(strings.ReplaceAll(packageJSON, "VERSION", version))
-	license, err := os.ReadFile(filepath.Join(r.root, "LICENSE"))
+	root, version := os.DirFS(r.root), strings.TrimPrefix(r.version, "v")
+	files := []file{{"package.json", []byte(strings.ReplaceAll(packageJSON, "VERSION", version)), 0o644}}
+	names, err := fs.Glob(root, "client/api/*/*/*.proto")
 	if err != nil {
 		return err
 	}
-	readme, err := os.ReadFile(filepath.Join(r.root, "docs", "protos.md"))
-	if err != nil {
-		return err
-	}
-	files := []file{{"package.json", manifest, 0o644}, {"LICENSE", license, 0o644},
-		{"README.md", readme, 0o644}}
-	api := filepath.Join(r.root, "client", "api")
-	err = filepath.WalkDir(api, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".proto" {
-			return err
-		}
-		content, err := os.ReadFile(path) //nolint:gosec // of the repository
+	for _, name := range append([]string{"LICENSE", "docs/protos.md", "client/api/api.proto"}, names...) {
+		content, err := fs.ReadFile(root, name)
 		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(r.root, path)
-		files = append(files, file{filepath.ToSlash(name), content, 0o644})
-		return err
-	})
-	if err != nil {
-		return err
+		if name == "docs/protos.md" {
+			name = "README.md"
+		}
+		files = append(files, file{name, content, 0o644})
 	}
 	packed, err := tarred("package", files, r.time)
 	if err != nil {
