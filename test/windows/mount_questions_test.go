@@ -144,7 +144,7 @@ func askMountManagerTold(q *inquiry) {
 	listed := step("FSCTL_DELETE_REPARSE_POINT", err)
 	manager, err := q.Kernel.OpenDevice(`\\.\MountPointManager`, readWrite)
 	if err != nil {
-		q.noted = append(answers, "opening the mount manager: "+verdict(err))
+		step("opening the mount manager", err)
 		return
 	}
 	defer manager.Close()
