@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // quotedFrom are the files whose lines a page may show without the rest. Each compiles alone, with its testdata beside
@@ -192,9 +194,7 @@ func (g guide) write(t *testing.T, dir string, b block) string {
 	}
 	for _, file := range quotedFrom {
 		content, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		if !strings.Contains(string(content), b.text) {
 			continue
 		}
@@ -222,10 +222,6 @@ func exists(path string) bool {
 
 func put(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	caller.OK(t, os.WriteFile(path, []byte(content), 0o600))
 }

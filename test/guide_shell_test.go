@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // root is the repository's root directory, as seen from this package.
@@ -32,9 +34,7 @@ const guideHome = "/home/me"
 func newHome(t *testing.T) string {
 	t.Helper()
 	home, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has too long a path for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
 	clone := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `cd "$1"
 		git clone --quiet --no-checkout . "$2"
@@ -46,9 +46,7 @@ func newHome(t *testing.T) string {
 		t.Fatalf("cloning: %v\n%s", err, out)
 	}
 	for _, dir := range []string{"tmp", "reader"} {
-		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, os.Mkdir(filepath.Join(home, dir), 0o700))
 	}
 	return home
 }
@@ -79,16 +77,10 @@ func newSession(t *testing.T, home string) *session {
 	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	bash.Stderr = &s.stderr
 	stdin, err := bash.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	stdout, err := bash.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bash.Start(); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
+	caller.OK(t, bash.Start())
 	s.stdin, s.stdout = stdin, bufio.NewReader(stdout)
 	t.Cleanup(func() {
 		_ = syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) // the shell and its jobs

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // guidesVariable is set by make check-docs, which runs what the documents show.
@@ -55,18 +57,12 @@ func guides(t *testing.T) []guide {
 	var found []guide
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "charts/*/README.md", "deploy/*.md", "examples/*/*.md", ".github/*/*/*.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, err)
 			path, err := filepath.Rel(root, file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			caller.OK(t, err)
 			g := guide{path: path, text: text}
 			for _, at := range fence.FindAllSubmatchIndex(text, -1) {
 				b := block{line: 1 + bytes.Count(text[:at[0]], []byte("\n")), from: at[4], to: at[5], language: string(text[at[2]:at[3]]), text: string(text[at[4]:at[5]])}
@@ -121,9 +117,7 @@ func TestGuides(t *testing.T) {
 	for _, g := range guides(t) {
 		t.Run(g.path, func(t *testing.T) {
 			if update := g.play(t, home); os.Getenv("UPDATE_SCRIPTS") != "" && update != nil {
-				if err := os.WriteFile(filepath.Join(root, g.path), update, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				caller.OK(t, os.WriteFile(filepath.Join(root, g.path), update, 0o644))
 			}
 			g.compile(t, home)
 		})

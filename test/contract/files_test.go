@@ -20,9 +20,7 @@ import (
 // same.
 func TestVolumeWithoutReparsePoints(t *testing.T) {
 	s, err := scenario.Parse("disk", []byte("disks: [{size: 1GiB, content: formatted, fileSystem: exFAT}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	n := caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
 	id := n.Volumes(1)[0]
 	n.Refused(n.FormatVolume(id), codes.FailedPrecondition, "VOLUME_NOT_BLANK", "exFAT")

@@ -108,15 +108,11 @@ func (g kernelGroup) compare(t *testing.T, file string) {
 		t.Errorf("%d examples are of no method", left)
 	}
 	if *updateKernelCalls {
-		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, os.WriteFile(file, []byte(text.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
 		t.Errorf("the kernel calls have changed (-want +got); if that is meant, run this test with -update:\n%s", diff)
 	}

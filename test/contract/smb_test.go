@@ -79,9 +79,7 @@ func TestSMBSpellings(t *testing.T) {
 	p, err := policy.Parse("policy", []byte("apiVersion: "+policy.APIVersion+"\nkind: Policy\nrules: [{name: a, "+
 		`clients: [{any: true}], methods: [filesystem, smb], directories: ['C:\var\lib\kubelet'], `+
 		`smbServers: [fs.emulated]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	n := caller.Start(t, testnode.Options{Policy: p})
 	for _, spelling := range []string{
 		share, `\fs.emulated\share`, `fs.emulated\share`, "/fs.emulated/share", "//fs.emulated/share",

@@ -22,6 +22,7 @@ import (
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // An attacker is a copy of this program, because the agent tells clients apart by their process. It prints a line when
@@ -72,15 +73,15 @@ func attacker(name string) int {
 func (a agentAddress) attackWith(t *testing.T, name string) (end func()) {
 	t.Helper()
 	program, err := os.Executable()
-	check(t, err)
+	caller.OK(t, err)
 	c := exec.Command(program)
 	c.Env = append(os.Environ(), attackVariable+"="+name, attackSocket+"="+a.socket, attackMetrics+"="+a.metrics)
 	c.Stderr = os.Stderr
 	input, err := c.StdinPipe()
-	check(t, err)
+	caller.OK(t, err)
 	output, err := c.StdoutPipe()
-	check(t, err)
-	check(t, c.Start())
+	caller.OK(t, err)
+	caller.OK(t, c.Start())
 	end = func() { _ = input.Close(); _ = c.Process.Kill(); _ = c.Wait() }
 	t.Cleanup(end)
 	if line, err := bufio.NewReader(output).ReadString('\n'); line != "attacking\n" {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // docs/security.md names a test for each attack: each test exists.
@@ -18,7 +20,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	root := filepath.Join("..", "..")
-	check(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	caller.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -34,7 +36,7 @@ func TestSecurityPageNamesRealTests(t *testing.T) {
 		return err
 	}))
 	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	check(t, err)
+	caller.OK(t, err)
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)(…?)`").FindAllStringSubmatch(string(page), -1)
 	if len(named) < 20 {
 		t.Errorf("the page names only %d tests", len(named))

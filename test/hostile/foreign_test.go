@@ -33,10 +33,10 @@ import (
 func foreignDisks(t *testing.T, subject int) map[string]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "foreign", "foreign.tar.gz"))
-	check(t, err)
+	caller.OK(t, err)
 	defer f.Close()
 	packed, err := gzip.NewReader(f)
-	check(t, err)
+	caller.OK(t, err)
 	images, dir, number := map[string]string{}, t.TempDir(), 0
 	sampled := func() bool { number++; return testnode.Sampled(t, number, subject, 12) }
 	for archive := tar.NewReader(packed); ; {
@@ -44,10 +44,10 @@ func foreignDisks(t *testing.T, subject int) map[string]string {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		check(t, err)
+		caller.OK(t, err)
 		if name := filepath.Base(entry.Name); entry.Typeflag != tar.TypeDir && sampled() {
 			images[name] = filepath.Join(dir, name)
-			check(t, unpack(images[name], 0, archive, entry.Size))
+			caller.OK(t, unpack(images[name], 0, archive, entry.Size))
 		}
 	}
 	documented := documentedDisks()
@@ -57,13 +57,6 @@ func foreignDisks(t *testing.T, subject int) map[string]string {
 		}
 	}
 	return images
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // unpack writes content into a sparse file, at an offset.

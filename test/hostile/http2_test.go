@@ -16,6 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // peer is a client that speaks HTTP/2 frame by frame.
@@ -69,7 +70,7 @@ func (p *peer) begin(stream uint32, end bool) error {
 // announce begins a call of a method and sends nothing of its request.
 func (p *peer) announce(stream uint32, path string) {
 	p.t.Helper()
-	check(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream,
+	caller.OK(p.t, p.WriteHeaders(http2.HeadersFrameParam{StreamID: stream,
 		BlockFragment: headersOf(path), EndHeaders: true}))
 }
 
@@ -97,7 +98,7 @@ func (p *peer) refused() (stream uint32, code http2.ErrCode) {
 	p.t.Helper()
 	for {
 		frame, err := p.ReadFrame()
-		check(p.t, err)
+		caller.OK(p.t, err)
 		if r, ok := frame.(*http2.RSTStreamFrame); ok {
 			return r.StreamID, r.ErrCode
 		}
@@ -109,7 +110,7 @@ func (p *peer) status(stream uint32) string {
 	p.t.Helper()
 	for {
 		frame, err := p.ReadFrame()
-		check(p.t, err)
+		caller.OK(p.t, err)
 		if h, ok := frame.(*http2.MetaHeadersFrame); ok && h.StreamID == stream {
 			for _, f := range h.Fields {
 				if f.Name == "grpc-status" {

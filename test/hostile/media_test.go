@@ -50,9 +50,7 @@ func image(t *testing.T, size int64, marks ...mark) string {
 			_, err = f.WriteAt([]byte(m.bytes), m.offset)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	_ = f.Close()
 	return f.Name()
 }
@@ -75,23 +73,17 @@ func table(t *testing.T, disk, each int64, types ...guid.GUID) (marks []mark) {
 	t.Helper()
 	id := func() guid.GUID {
 		id, err := guid.NewV4()
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		return id
 	}
 	g, err := gpt.New(id(), 512, disk)
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	for i, kind := range types {
 		first := uint64(mib+int64(i)*each) / 512
 		g.Partitions = append(g.Partitions, gpt.Partition{Slot: i, Type: kind, ID: id(), First: first,
 			Last: first + uint64(each)/512 - 1})
 	}
-	if err := g.Check(); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, g.Check())
 	for _, b := range g.Encode() {
 		marks = append(marks, mark{b.Offset, string(b.Data)})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A process that floods the agent fills its own slots and connections and no others: a driver beside it is served, call
@@ -114,14 +115,14 @@ func startVictim(t *testing.T) *victim {
 		t.Fatalf("the agent does not log the address of its metrics:\n%s", p.Logged())
 	}
 	c, err := adminclient.Dial(t.Context(), sockets)
-	check(t, err)
+	caller.OK(t, err)
 	defer c.Close() //nolint:errcheck // over
-	check(t, only(c.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+	caller.OK(t, only(c.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
 		Function: "OpenFile", Object: neverAnswers, Hang: true,
 	}})))
 	a := agentAddress{filepath.Join(sockets, "csi-proxy-filesystem-v2alpha1.sock"), metrics}
 	conn, err := newConn(a.socket)
-	check(t, err)
+	caller.OK(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &victim{p, a, t, filesystem.NewFilesystemClient(conn)}
 }
@@ -149,7 +150,7 @@ func (a *victim) healthy() {
 	a.t.Helper()
 	client := http.Client{Timeout: 30 * time.Second}
 	r, err := client.Get("http://" + a.metrics + "/healthz")
-	check(a.t, err)
+	caller.OK(a.t, err)
 	_ = r.Body.Close()
 	if r.StatusCode != http.StatusOK {
 		a.t.Errorf("the agent's health: %s", r.Status)

@@ -19,6 +19,7 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // killed is a node whose agents have a process of their own.
@@ -73,17 +74,13 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 	k := killed{testnode.ShortDir(t)}
 	p := k.launch(t)
 	admin, err := adminclient.Dial(t.Context(), k.sockets())
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	var team []*loadDriver
 	for i := range 3 {
 		serial := fmt.Sprint("disk-", i)
 		_, err := admin.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: loadDiskBytes, SerialNumber: serial,
 			Offline: i == 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		caller.OK(t, err)
 		team = append(team, &loadDriver{node: k, disks: []*claim{{serial: serial}}})
 	}
 	_ = admin.Close()

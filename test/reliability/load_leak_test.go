@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // counts are the process's resources.
@@ -24,9 +26,7 @@ type counts struct {
 // counts reboots the node, which lets go of the files of its volumes, and counts when nothing is under way.
 func (p *loadNode) counts(t *testing.T) counts {
 	t.Helper()
-	if err := p.reboot(); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, p.reboot())
 	p.reboots--
 	runtime.GC()
 	var m runtime.MemStats

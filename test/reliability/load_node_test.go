@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // loadNode is a node on which agents come and go.
@@ -41,13 +42,9 @@ type loadNode struct {
 func open(t *testing.T) *loadNode {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	p := &loadNode{dir: dir, pipes: "load-" + crand.Text() + "-"}
-	if err := p.start(); err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, p.start())
 	t.Cleanup(func() {
 		if err := p.stop(); err != nil {
 			t.Error(err)

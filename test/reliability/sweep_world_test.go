@@ -80,9 +80,7 @@ func sweepScenario() *scenario.Scenario {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // thousands of them: each goes with its point
-	if err != nil {
-		t.Fatal(err)
-	}
+	caller.OK(t, err)
 	w := &world{t: t, dir: dir}
 	w.open(sweepScenario())
 	w.start()
