@@ -31,11 +31,18 @@ func TestAPIServer(t *testing.T) {
 		{"manifests", testManifests},
 		{"helm", testHelm},
 		{"documents", testDocuments},
-		{"refusals", testRefusals},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.run(t, c) }) {
 			return // what is left would be blamed on the next
 		}
+	}
+}
+
+// ok ends the test at an error.
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -47,9 +54,8 @@ func glob(t *testing.T, pattern string) []string {
 		t.Fatalf("%s matches %d files, %v", pattern, len(files), err)
 	}
 	for i, file := range files {
-		if files[i], err = filepath.Rel(root, file); err != nil {
-			t.Fatal(err)
-		}
+		files[i], err = filepath.Rel(root, file)
+		ok(t, err)
 	}
 	return files
 }
@@ -58,18 +64,6 @@ func glob(t *testing.T, pattern string) []string {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(content)
-}
-
-// write returns the path of a new file with that content.
-func write(t *testing.T, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

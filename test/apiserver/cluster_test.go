@@ -6,6 +6,7 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,41 +37,29 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 )
 
-// privileged is the server's flag without which no HostProcess pod is valid. kubeadm gives it.
-const privileged = "--allow-privileged=true"
-
 // windowsNodes are those that agents and drivers must run on.
 var windowsNodes = []string{"windows-1", "windows-2"}
 
 // A cluster is an API server with etcd, the controllers that matter here, and nodes that are played.
 type cluster struct {
-	programs string // the folder
-	etcd     string // the address
-	client   kubernetes.Interface
-	env      []string       // of kubectl and Helm
-	running  sync.WaitGroup // the controllers
+	client  kubernetes.Interface
+	env     []string       // of kubectl and Helm
+	running sync.WaitGroup // the controllers
 }
 
 func startCluster(t *testing.T, programs string) *cluster {
 	t.Helper()
 	programs, err := filepath.Abs(programs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	dir := t.TempDir()
-	etcd := startEtcd(t, programs, dir)
-	kubeconfig := startAPIServer(t, programs, dir, etcd, privileged)
+	kubeconfig := startAPIServer(t, programs, dir, startEtcd(t, programs, dir))
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	config.QPS = -1 // the server is the test's alone
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	c := &cluster{programs: programs, etcd: etcd, client: client, env: append(os.Environ(),
+	c := &cluster{client: client, env: append(os.Environ(),
 		"KUBECONFIG="+kubeconfig,
 		// Neither sees settings of this machine's user.
 		"HOME="+dir, "HELM_CACHE_HOME="+dir, "HELM_CONFIG_HOME="+dir, "HELM_DATA_HOME="+dir)}
@@ -85,10 +74,10 @@ func startCluster(t *testing.T, programs string) *cluster {
 	c.addNodes(t)
 	c.startControllers(ctx, t, config)
 	// The documents expect these objects in the cluster.
-	c.kubectl(t, "", "create", "priorityclass", "csi-node-critical", "--value=1000000")
+	c.kubectl(t, "create", "priorityclass", "csi-node-critical", "--value=1000000")
 	for _, crd := range monitoringCRDs(t) {
-		c.kubectl(t, "", "create", "-f", crd)
-		c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout="+testTimeout.String(), "-f", crd)
+		c.kubectl(t, "create", "-f", crd)
+		c.kubectl(t, "wait", "--for=condition=Established", "--timeout="+testTimeout.String(), "-f", crd)
 	}
 	return c
 }
@@ -97,9 +86,7 @@ func startCluster(t *testing.T, programs string) *cluster {
 func logTo(t *testing.T, path string) {
 	t.Helper()
 	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log))))
 	t.Cleanup(func() {
 		klog.ClearLogger()
@@ -115,27 +102,19 @@ func (c *cluster) addNodes(t *testing.T) {
 		system, _, _ := strings.Cut(name, "-")
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name,
 			corev1.LabelOSStable: system, corev1.LabelArchStable: "amd64"}}}
-		if system == "windows" {
-			node.Labels[corev1.LabelWindowsBuild] = "10.0.20348"
-		}
+		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: kubelet.IP.String()}}
+		node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.AddrPort().Port())
 		added, err := c.client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		// The server makes a new node not ready by a taint, which a controller removes when kubelet is.
 		added.Spec.Taints = nil
 		if system == "windows" {
+			added.Labels[corev1.LabelWindowsBuild] = "10.0.20348"
 			added.Spec.Taints = []corev1.Taint{{Key: "node.kubernetes.io/os", Value: system,
 				Effect: corev1.TaintEffectNoSchedule}}
 		}
-		if added, err = c.client.CoreV1().Nodes().Update(t.Context(), added, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		added.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: kubelet.IP.String()}}
-		added.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.AddrPort().Port())
-		if _, err := c.client.CoreV1().Nodes().UpdateStatus(t.Context(), added, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = c.client.CoreV1().Nodes().Update(t.Context(), added, metav1.UpdateOptions{})
+		ok(t, err)
 	}
 }
 
@@ -144,16 +123,12 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	t.Helper()
 	client := c.client
 	objects, err := metadata.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	daemons, err := daemon.NewDaemonSetsController(ctx, factory.Apps().V1().DaemonSets(),
 		factory.Apps().V1().ControllerRevisions(), factory.Core().V1().Pods(), factory.Core().V1().Nodes(), client,
 		flowcontrol.NewBackOff(time.Second, 10*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	namespaces := namespace.NewNamespaceController(ctx, client, objects,
 		client.Discovery().ServerPreferredNamespacedResources, factory.Core().V1().Namespaces(), time.Minute,
 		corev1.FinalizerKubernetes)
@@ -162,13 +137,9 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	garbage, err := garbagecollector.NewGarbageCollector(ctx, client, objects, mapper,
 		garbagecollector.DefaultIgnoredResources(),
 		informerfactory.NewInformerFactory(factory, metadatainformer.NewSharedInformerFactory(objects, 0)), started)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	played := informers.NewSharedInformerFactory(client, time.Second)
-	if err := (&hollowNodes{client}).watch(ctx, played); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, (&hollowNodes{client}).watch(ctx, played))
 	factory.Start(ctx.Done())
 	played.Start(ctx.Done())
 	close(started)
@@ -178,32 +149,23 @@ func (c *cluster) startControllers(ctx context.Context, t *testing.T, config *re
 	c.running.Go(func() { garbage.Sync(ctx, client.Discovery(), 5*time.Second) })
 }
 
-// run runs a program in the repository's root, where a reader of the documents is.
-func (c *cluster) run(t *testing.T, stdin, name string, args ...string) (stdout, stderr string, err error) {
+// run runs a program in the repository's root, where a reader of the documents is, and returns what it says. It must
+// succeed and have nothing to say on standard error, where kubectl and Helm print warnings.
+func (c *cluster) run(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	var out, errs strings.Builder
+	var stderr strings.Builder
 	command := exec.CommandContext(t.Context(), name, args...)
-	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = root, c.env,
-		strings.NewReader(stdin), &out, &errs
-	err = command.Run()
-	return out.String(), errs.String(), err
-}
-
-// kubectl runs kubectl, which must succeed without a warning of the server, and returns what it says.
-func (c *cluster) kubectl(t *testing.T, stdin string, args ...string) string {
-	t.Helper()
-	return c.must(t, stdin, "kubectl", args...)
-}
-
-// must runs a program that must succeed and have nothing to say on standard error, where kubectl and Helm print
-// warnings.
-func (c *cluster) must(t *testing.T, stdin, name string, args ...string) string {
-	t.Helper()
-	stdout, stderr, err := c.run(t, stdin, name, args...)
-	if err != nil || stderr != "" {
-		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, stderr, stdout)
+	command.Dir, command.Env, command.Stderr = root, c.env, &stderr
+	stdout, err := command.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, &stderr, stdout)
 	}
-	return stdout
+	return string(stdout)
+}
+
+func (c *cluster) kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	return c.run(t, "kubectl", args...)
 }
 
 // eventually waits until a state is what it should be.
@@ -220,23 +182,6 @@ func eventually(t *testing.T, what string, state func(context.Context) (got, wan
 	}
 }
 
-// podsOn returns the pods of a namespace that run, as "DaemonSet on node", in order.
-func (c *cluster) podsOn(ctx context.Context, namespace string) (string, error) {
-	pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return "", err
-	}
-	var running []string
-	for _, pod := range pods.Items {
-		if owner := metav1.GetControllerOf(&pod); owner != nil && pod.DeletionTimestamp == nil &&
-			pod.Status.Phase == corev1.PodRunning {
-			running = append(running, fmt.Sprintf("%s on %s", owner.Name, pod.Spec.NodeName))
-		}
-	}
-	slices.Sort(running)
-	return strings.Join(running, ", "), nil
-}
-
 // runsOn waits until exactly the pods of a DaemonSet run in a namespace, one on each of the nodes.
 func (c *cluster) runsOn(t *testing.T, namespace, daemonSet string, nodes ...string) {
 	t.Helper()
@@ -245,18 +190,39 @@ func (c *cluster) runsOn(t *testing.T, namespace, daemonSet string, nodes ...str
 		want = append(want, fmt.Sprintf("%s on %s", daemonSet, node))
 	}
 	eventually(t, "pods in "+namespace, func(ctx context.Context) (string, string, error) {
-		got, err := c.podsOn(ctx, namespace)
-		return got, strings.Join(want, ", "), err
+		pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", "", err
+		}
+		var running []string
+		for _, pod := range pods.Items {
+			if owner := metav1.GetControllerOf(&pod); owner != nil && pod.DeletionTimestamp == nil &&
+				pod.Status.Phase == corev1.PodRunning {
+				running = append(running, fmt.Sprintf("%s on %s", owner.Name, pod.Spec.NodeName))
+			}
+		}
+		slices.Sort(running)
+		return strings.Join(running, ", "), strings.Join(want, ", "), nil
 	})
 }
 
 // monitoringCRDs returns the definitions of the Prometheus operator's kinds that the chart uses, from the operator's
-// module.
+// module. Only files of it are read, so it is in no go.mod: it would decide about the versions of what is built.
 func monitoringCRDs(t *testing.T) []string {
 	t.Helper()
-	dir := moduleDir(t, "github.com/prometheus-operator/prometheus-operator", "v0.94.1",
-		"h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww=")
-	folder := filepath.Join(dir, "example", "prometheus-operator-crd")
+	const operator = "github.com/prometheus-operator/prometheus-operator@v0.94.1"
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", operator)
+	download.Dir, download.Env = t.TempDir(), append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := download.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", operator, err, out)
+	}
+	var module struct{ Dir, Sum string }
+	ok(t, json.Unmarshal(out, &module))
+	if want := "h1:QEIb2wenPH+SdMN1xMf8l4Pmj00YYXXI6HlbLlQWkww="; module.Sum != want { // as in a go.sum
+		t.Fatalf("%s has the sum %s, want %s", operator, module.Sum, want)
+	}
+	folder := filepath.Join(module.Dir, "example", "prometheus-operator-crd")
 	return []string{filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"),
 		filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml")}
 }

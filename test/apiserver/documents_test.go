@@ -57,9 +57,9 @@ spec:
 // fromTheOriginal types the steps one by one, and looks after each which agent has which node.
 func (c *cluster) fromTheOriginal(t *testing.T, steps string) {
 	const taint = "node.kubernetes.io/os"
-	c.kubectl(t, "", "taint", "nodes", "--selector=kubernetes.io/os=windows", taint+"-") // the original tolerates none
-	c.kubectl(t, "", "--namespace=kube-system", "create", "serviceaccount", "default")   // a controller's work
-	c.kubectl(t, original, "create", "-f", "-")
+	c.kubectl(t, "taint", "nodes", "--selector=kubernetes.io/os=windows", taint+"-") // the original tolerates none
+	c.kubectl(t, "--namespace=kube-system", "create", "serviceaccount", "default")   // a controller's work
+	c.command(t, "kubectl create -f - <<'END'\n"+original+"END\n")
 	c.runsOn(t, "kube-system", "csi-proxy", windowsNodes...)
 
 	both, first, second := windowsNodes, windowsNodes[:1], windowsNodes[1:]
@@ -88,25 +88,21 @@ func (c *cluster) fromTheOriginal(t *testing.T, steps string) {
 			c.isBound(t)
 		}
 	}
-	c.kubectl(t, "", "taint", "nodes", "--selector=kubernetes.io/os=windows", taint+"=windows:NoSchedule")
-	c.kubectl(t, "", "label", "nodes", "--all", "csi-proxy-agent-")
-	c.kubectl(t, "", "--namespace=kube-system", "delete", "serviceaccount", "default")
+	c.kubectl(t, "taint", "nodes", "--selector=kubernetes.io/os=windows", taint+"=windows:NoSchedule")
+	c.kubectl(t, "label", "nodes", "--all", "csi-proxy-agent-")
+	c.kubectl(t, "--namespace=kube-system", "delete", "serviceaccount", "default")
 }
 
 // isBound waits until all pods of the original have been replaced by those that are bound to the label.
 func (c *cluster) isBound(t *testing.T) {
 	t.Helper()
 	eventually(t, "pods that are bound to the label", func(context.Context) (string, string, error) {
-		return c.kubectl(t, "", "--namespace=kube-system", "get", "pods", "--selector=name=csi-proxy", "--output=jsonpath={.items[*].spec.nodeSelector.csi-proxy-agent}"), "original original", nil
+		return c.kubectl(t, "--namespace=kube-system", "get", "pods", "--selector=name=csi-proxy", "--output=jsonpath={.items[*].spec.nodeSelector.csi-proxy-agent}"), "original original", nil
 	})
 }
 
 // command types a command of a document, or several.
 func (c *cluster) command(t *testing.T, script string) {
 	t.Helper()
-	stdout, stderr, err := c.run(t, "", "bash", "-euc", script)
-	if err != nil || stderr != "" {
-		t.Fatalf("%v\n%s%s", err, stderr, stdout)
-	}
-	t.Logf("%s\n%s", strings.TrimSpace(script), stdout)
+	t.Logf("%s\n%s", strings.TrimSpace(script), c.run(t, "bash", "-euc", script))
 }

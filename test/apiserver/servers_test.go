@@ -20,10 +20,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // testTimeout is for machines that do other things at the same time. Nothing here takes a tenth of it on a quiet one.
@@ -41,22 +37,18 @@ func startEtcd(t *testing.T, programs, dir string) string {
 	return client
 }
 
-// startAPIServer starts kube-apiserver with further flags, on the loopback alone, and returns the path of an
-// administrator's kubeconfig.
-func startAPIServer(t *testing.T, programs, dir, etcd string, flags ...string) string {
+// startAPIServer starts kube-apiserver on the loopback alone, and returns the path of an administrator's kubeconfig.
+func startAPIServer(t *testing.T, programs, dir, etcd string) string {
 	t.Helper()
 	token := rand.Text()
 	tokens := filepath.Join(dir, "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600))
 	api := freePort(t)
 	host, port, err := net.SplitHostPort(api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	key := signingKey(t, dir)
-	ended := serve(t, dir, "kube-apiserver", exec.Command(filepath.Join(programs, "kube-apiserver"), append(flags,
+	ended := serve(t, dir, "kube-apiserver", exec.Command(filepath.Join(programs, "kube-apiserver"),
+		"--allow-privileged=true", // as kubeadm does: without it no HostProcess pod is valid
 		"--etcd-servers=http://"+etcd,
 		"--cert-dir="+dir, "--bind-address="+host, "--advertise-address="+host, "--secure-port="+port,
 		"--token-auth-file="+tokens, "--authorization-mode=RBAC",
@@ -64,7 +56,7 @@ func startAPIServer(t *testing.T, programs, dir, etcd string, flags ...string) s
 		"--service-account-signing-key-file="+key,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// No pod looks for the server, and it may not publish an address of the loopback.
-		"--endpoint-reconciler-type=none")...))
+		"--endpoint-reconciler-type=none"))
 
 	// The server makes its own certificate, which is its own authority.
 	kubeconfig := filepath.Join(dir, "kubeconfig")
@@ -75,31 +67,17 @@ contexts: [{name: admin, context: {cluster: loopback, user: admin}}]
 users: [{name: admin, user: {token: %s}}]
 clusters: [{name: loopback, cluster: {server: "https://%s", certificate-authority: %q}}]
 `, token, api, filepath.Join(dir, "apiserver.crt")), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var last error
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, testTimeout, true,
-		func(ctx context.Context) (bool, error) {
-			select {
-			case err := <-ended:
-				return false, fmt.Errorf("kube-apiserver has ended: %w", err)
-			default:
-			}
-			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-			if last = err; err != nil {
-				return false, nil //nolint:nilerr // the certificate is not there yet
-			}
-			client, err := kubernetes.NewForConfig(config)
-			if last = err; err != nil {
-				return false, nil //nolint:nilerr // as above
-			}
-			last = client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-			return last == nil, nil
-		})
-	if err != nil {
-		t.Fatalf("kube-apiserver is not ready: %v, %v", err, last)
-	}
+	ok(t, err)
+	eventually(t, "kube-apiserver", func(ctx context.Context) (string, string, error) {
+		select {
+		case err := <-ended:
+			return "", "", fmt.Errorf("it has ended: %w", err)
+		default:
+		}
+		answer, _ := exec.CommandContext(ctx, filepath.Join(programs, "kubectl"), "--kubeconfig="+kubeconfig, "get",
+			"--raw=/readyz").CombinedOutput() // an error while the certificate is not there yet
+		return string(answer), "ok", nil
+	})
 	return kubeconfig
 }
 
@@ -108,15 +86,11 @@ func serve(t *testing.T, dir, name string, server *exec.Cmd) <-chan error {
 	t.Helper()
 	path := filepath.Join(dir, name+".log")
 	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	server.Stdout, server.Stderr = log, log
 	// A test that is killed takes its servers along.
 	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, server.Start())
 	ended := make(chan error, 1)
 	gone := make(chan struct{})
 	go func() {
@@ -145,9 +119,7 @@ func showEnd(t *testing.T, log string) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
 }
@@ -156,16 +128,10 @@ func freePort(t *testing.T) string {
 func signingKey(t *testing.T, dir string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	path := filepath.Join(dir, "service-accounts.key")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
 	return path
 }
