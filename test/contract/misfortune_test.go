@@ -37,9 +37,14 @@ func startStager(t *testing.T) stager {
 	return stager{n, t, n.AttachDisk(csiproxytest.Disk{SizeBytes: gib, SerialNumber: serial})}
 }
 
-// stage is NodeStageVolume: it may be called again after it failed at any point.
-func (s stager) stage(ctx context.Context) error {
-	c := s.Within(ctx)
+func (s stager) stage(ctx context.Context) error { return stage(s.Within(ctx), serial, staging) }
+
+// stage is NodeStageVolume of a driver that knows its disks by their serial numbers. It may be called again after it
+// failed at any point.
+func stage(c *caller.Calls, serial, target string) error {
+	if err := c.Rescan(); err != nil {
+		return err
+	}
 	ids, err := c.ListDiskIDs()
 	if err != nil {
 		return err
@@ -49,6 +54,9 @@ func (s stager) stage(ctx context.Context) error {
 			continue
 		}
 		if err := c.PartitionDisk(number); err != nil {
+			return err
+		}
+		if err := c.SetDiskState(number, true); err != nil {
 			return err
 		}
 		volumes, err := c.ListVolumesOnDisk(number)
@@ -62,7 +70,7 @@ func (s stager) stage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.MountVolume(volumes[0], staging)
+		return c.MountVolume(volumes[0], target)
 	}
 	return status.Errorf(codes.NotFound, "disk %s is not attached", serial)
 }

@@ -10,45 +10,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
-
-// stage makes the calls of a driver that stages a new volume on a disk that it knows by its serial number.
-func stage(ctx context.Context, n *node.Node, serial string) error {
-	if err := n.Disks.Rescan(ctx); err != nil {
-		return err
-	}
-	ids, err := n.Disks.ListDiskIDs(ctx)
-	if err != nil {
-		return err
-	}
-	for number, id := range ids {
-		if id.SerialNumber != serial {
-			continue
-		}
-		if err := n.Disks.PartitionDisk(ctx, number); err != nil {
-			return err
-		}
-		if err := n.Disks.SetDiskState(ctx, number, true); err != nil {
-			return err
-		}
-		volumes, err := n.Volumes.ListVolumesOnDisk(ctx, number, 0)
-		if err != nil {
-			return err
-		}
-		if err := n.Volumes.FormatVolume(ctx, volumes[0]); err != nil {
-			return err
-		}
-		return n.Volumes.MountVolume(ctx, volumes[0], node.KubeletDir+`\plugins\`+serial)
-	}
-	return fmt.Errorf("no disk has the serial number %s", serial)
-}
 
 // TestConcurrentStages: a node that starts gets its pods at once, and what they wait for is their own disks. The times
 // are those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still
@@ -70,7 +43,7 @@ func TestConcurrentStages(t *testing.T) {
 				return k.TakeTime(ctx, call, do)
 			}})
 		caller.OK(t, err)
-		n = n.For(operation.Everything())
+		c := caller.By(t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.Background()})))
 		n.EnablePrivileges(t.Context())
 		caller.OK(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {
@@ -83,7 +56,7 @@ func TestConcurrentStages(t *testing.T) {
 			var stages sync.WaitGroup
 			for i := from; i < to; i++ {
 				stages.Go(func() {
-					if err := stage(t.Context(), n, fmt.Sprint("pod-", i)); err != nil {
+					if err := stage(c, fmt.Sprint("pod-", i), fmt.Sprint(node.KubeletDir+`\plugins\pod-`, i)); err != nil {
 						t.Errorf("pod %d: %v", i, err)
 					}
 				})
