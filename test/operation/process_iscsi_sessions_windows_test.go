@@ -164,13 +164,7 @@ func (l *iscsiLife) failures() {
 	// The session ends while the agent is about to end it.
 	l.initiator.world(network("lost LogoutIScsiTarget 0xEFFF001C")...)
 	l.disconnect(plain)
-	// The service is not running.
-	l.initiator.world(network("answer GetIScsiSessionListW 0xEFFF003E", "answer ReportIScsiSendTargetPortalsW "+
-		"0xEFFF003E")...)
-	l.connect(codes.FailedPrecondition, plain, none())
-	l.call(codes.FailedPrecondition, "ListTargetPortals", &iscsi.ListTargetPortalsRequest{},
-		&iscsi.ListTargetPortalsResponse{})
-	// It does not answer either, and its state is unknown: Wine has no such service.
+	// The service does not answer, and its state is unknown: Wine has no such service.
 	l.initiator.world(network("answer GetIScsiSessionListW 1722")...)
 	l.connect(codes.Unavailable, plain, none())
 	// A Win32 code as an HRESULT, once, for a list whose buffer then need not grow.
