@@ -77,10 +77,8 @@ func (o *options) logDirs() (dirs []string) {
 	default:
 		dirs = append(dirs, o.Log.Dir)
 	}
-	if o.Audit.File != "" {
-		if dir := filepath.Dir(o.Audit.File); !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
+	if dir := filepath.Dir(o.Audit.File); o.Audit.File != "" && !slices.Contains(dirs, dir) {
+		dirs = append(dirs, dir)
 	}
 	return dirs
 }

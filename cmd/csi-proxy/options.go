@@ -9,9 +9,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
 )
 
-// emulatedProgram is the agent on an emulated node.
-const emulatedProgram = "csi-proxy-emulated"
-
 // options are the options of the command line.
 type options struct {
 	*app.Options
@@ -30,8 +27,8 @@ func (o *options) parse(args []string) error {
 		return err
 	}
 	if runtime.GOOS != "windows" {
-		return fmt.Errorf("csi-proxy works on Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
-			runtime.GOOS, emulatedProgram)
+		return fmt.Errorf("csi-proxy works on Windows, and this is %s; for an emulated node run "+
+			"csi-proxy-emulated -state-dir=DIR", runtime.GOOS)
 	}
 	if o.service {
 		return o.checkService()

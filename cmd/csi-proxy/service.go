@@ -150,8 +150,8 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case !slices.Contains([]string{"install", "uninstall", "status", "start", "stop"}, command):
 		return fail(app.ExitUsage, fmt.Errorf("unknown command %q", command))
 	case runtime.GOOS != "windows":
-		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run %s -state-dir=DIR",
-			command, runtime.GOOS, emulatedProgram))
+		return fail(app.ExitUsage, fmt.Errorf("%s needs Windows, and this is %s; for an emulated node run "+
+			"csi-proxy-emulated -state-dir=DIR", command, runtime.GOOS))
 	}
 	var name string
 	own := flag.NewFlagSet("csi-proxy service "+command, flag.ContinueOnError)
