@@ -73,10 +73,10 @@ func (r *report) unanswered() {
 
 // versionsServed judges whether each group is served, and in its newest version.
 func (r *report) versionsServed() {
-	served, present := map[string][]string{}, false
+	served := map[string][]string{}
 	for _, e := range r.Endpoints {
 		if e.Exists() && e.Group != "" {
-			served[e.Group], present = append(served[e.Group], e.Version), true
+			served[e.Group] = append(served[e.Group], e.Version)
 		}
 	}
 	var off, old []string
@@ -89,7 +89,7 @@ func (r *report) versionsServed() {
 				strings.Join(versions, ", ")))
 		}
 	}
-	if present && len(off) > 0 {
+	if len(served) > 0 && len(off) > 0 {
 		r.add(Note, "group-off", "groups of the API are not served: "+strings.Join(off, ", "), nil,
 			"if a driver here needs them, look at the agent's -api flags and its version")
 	}

@@ -17,30 +17,18 @@ import (
 // not grown: alignment and the backup of a partition table take less.
 const slack = 16 << 20
 
-// allDisks returns the disks of the node, as far as they are known.
-func (r *report) allDisks() []treeview.Disk {
-	if r.Tree == nil {
-		return nil
-	}
-	return r.Tree.Disks
-}
-
-// disks judges disks.
 func (r *report) disks() {
-	for _, d := range r.allDisks() {
-		found := func(severity Severity, check, what string, do ...string) {
-			r.add(severity, check, fmt.Sprintf("disk %d is %s", d.Number, what), describe(d), do...)
-		}
-		bring := fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
+	for _, d := range r.Tree.Disks {
+		what, bring := fmt.Sprintf("disk %d is ", d.Number), fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
 		case mayBeMissed(d) && r.Inspected == nil:
-			found(Warning, "disk-offline", "offline: its volumes cannot be found or mounted", bring)
+			r.add(Warning, "disk-offline", what+"offline: its volumes cannot be found or mounted", describe(d), bring)
 		case mayBeMissed(d) && len(r.missed()) > 0:
-			r.add(Problem, "disk-offline", fmt.Sprintf("disk %d is offline, and mounted volumes are missing: they may be on it",
-				d.Number), append(describe(d), r.missed()...), bring)
+			r.add(Problem, "disk-offline", what+"offline, and mounted volumes are missing: they may be on it",
+				append(describe(d), r.missed()...), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
 		case d.ReadOnly != nil && *d.ReadOnly:
-			found(Warning, "disk-read-only", "read-only: what pods write to it fails", bring,
+			r.add(Warning, "disk-read-only", what+"read-only: what pods write to it fails", describe(d), bring,
 				"if it stays so, see how the storage system exports it")
 		}
 		r.grown(d)
@@ -71,7 +59,7 @@ func (r *report) missed() (lines []string) {
 // noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is
 // called gone before those are repaired.
 func (r *report) noneGone() bool {
-	return slices.ContainsFunc(r.allDisks(),
+	return slices.ContainsFunc(r.Tree.Disks,
 		func(d treeview.Disk) bool { return mayBeMissed(d) || slices.ContainsFunc(d.Partitions, isHidden) }) ||
 		len(r.Inspected.GetDiskTroubles()) > 0 ||
 		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
@@ -98,7 +86,7 @@ func (r *report) troubles() {
 
 // attributes judges the attributes of partitions by which Windows hides a volume or lets none write to it.
 func (r *report) attributes() {
-	for _, d := range r.allDisks() {
+	for _, d := range r.Tree.Disks {
 		for _, p := range d.Partitions {
 			for _, a := range p.Unusual() {
 				severity, evidence := Warning, describe(d)
@@ -119,7 +107,7 @@ func (r *report) attributes() {
 // identities finds disks that drivers cannot tell apart: each of several has the same serial number or page 83.
 func (r *report) identities() {
 	disks := map[string][]treeview.Disk{}
-	for _, d := range r.allDisks() {
+	for _, d := range r.Tree.Disks {
 		for name, id := range map[string]string{"serial number ": d.SerialNumber, "page 83 ": d.Page83} {
 			if id != "" {
 				disks[name+id] = append(disks[name+id], d)
@@ -265,7 +253,7 @@ var below = regexp.MustCompile(`(?i)\\kubelet\\`)
 
 // owners judges who uses the disks: several CSI drivers one disk, or something that is none.
 func (r *report) owners() {
-	for _, d := range r.allDisks() {
+	for _, d := range r.Tree.Disks {
 		if d.IsSystem() {
 			continue
 		}
@@ -311,5 +299,5 @@ func describe(d treeview.Disk) []string {
 
 // usesISCSI reports whether the node has an iSCSI disk.
 func (r *report) usesISCSI() bool {
-	return slices.ContainsFunc(r.allDisks(), func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
+	return slices.ContainsFunc(r.Tree.Disks, func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
 }

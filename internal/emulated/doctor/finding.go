@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
 // Severity is how bad a finding is.
@@ -111,8 +113,10 @@ func (f Facts) checks() []check {
 
 // Examine judges the facts. The worst findings come first, and of one severity the causes before their consequences.
 func Examine(f Facts) []Finding {
+	checks := f.checks()
+	f.Tree = cmp.Or(f.Tree, &treeview.Tree{})
 	r := &report{Facts: f}
-	for _, l := range f.checks() {
+	for _, l := range checks {
 		l.run(r)
 	}
 	order := []Severity{Problem, Warning, Note}

@@ -83,7 +83,6 @@ const (
 	mappingsMany = 500
 )
 
-// mappings judges SMB mappings, and how many there are.
 func (r *report) mappings() {
 	all, servers, unused, stale := r.Inspected.GetSmbMappings(), map[string]int{}, map[string][]string{}, 0
 	for _, m := range all {
@@ -169,7 +168,6 @@ func (r *report) unused(byServer map[string][]string) {
 	}
 }
 
-// sessions judges iSCSI sessions.
 func (r *report) sessions() {
 	for _, s := range r.Inspected.GetIscsiSessions() {
 		if !s.GetConnected() {
