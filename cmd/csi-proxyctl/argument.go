@@ -221,11 +221,6 @@ func parsePortal(text string) (*csiproxy.TargetPortal, error) {
 	return &csiproxy.TargetPortal{TargetAddress: host, TargetPort: uint32(port)}, nil
 }
 
-// portalText returns a portal as text, with its port.
-func portalText(address string, port uint32) string {
-	return net.JoinHostPort(address, strconv.FormatUint(uint64(cmp.Or(port, 3260)), 10))
-}
-
 // portalOf returns the portal in the first argument, which is checked.
 func portalOf(args []string) *csiproxy.TargetPortal {
 	portal, _ := parsePortal(args[0])

@@ -115,15 +115,11 @@ func findingsRows(findings []doctor.Finding, missing []string) (rows []string) {
 	if len(findings) == 0 {
 		return append(rows, "Nothing is wrong"+choose(len(missing) > 0, " with what was looked at.", "."))
 	}
-	return append(rows, fmt.Sprintf("%s, %s, %s.", count(counts[doctor.Problem], "problem"),
-		count(counts[doctor.Warning], "warning"), count(counts[doctor.Note], "note")))
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
+	var totals []string
+	for _, severity := range []doctor.Severity{doctor.Problem, doctor.Warning, doctor.Note} {
+		totals = append(totals, fmt.Sprintf("%d %s%s", counts[severity], severity, choose(counts[severity] == 1, "", "s")))
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return append(rows, strings.Join(totals, ", ")+".")
 }
 
 // factsTime limits each query, so that a part of the node that hangs does not delay the others.

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 
@@ -112,8 +113,8 @@ func iscsiCommand(a *connection) *cobra.Command {
 
 func showTargets(_ []string, r *nodeapi.ListNetworkResponse) answer {
 	return table("portals", "PORTAL\tCONNECTED\tTARGETS", r.GetPortals(), func(p *nodeapi.ISCSIPortal) (any, []any) {
-		return message{p}, []any{portalText(p.GetAddress(), p.GetPort()), p.GetConnected(),
-			strings.Join(p.GetTargets(), ", ")}
+		at := net.JoinHostPort(p.GetAddress(), fmt.Sprint(cmp.Or(p.GetPort(), 3260)))
+		return message{p}, []any{at, p.GetConnected(), strings.Join(p.GetTargets(), ", ")}
 	})
 }
 
