@@ -88,17 +88,17 @@ type Volume struct {
 // MarshalJSON implements json.Marshaler: what is not known is null.
 func (d Disk) MarshalJSON() ([]byte, error) {
 	type plain Disk
-	return withNulls(plain(d), d.Unknown, "diskNumber")
+	return withNulls(plain(d), d.Unknown)
 }
 
 // MarshalJSON implements json.Marshaler: what is not known is null.
 func (v Volume) MarshalJSON() ([]byte, error) {
 	type plain Volume
-	return withNulls(plain(v), v.Unknown, "diskNumber")
+	return withNulls(plain(v), v.Unknown)
 }
 
-// withNulls encodes an object. If something is unknown, the empty fields are null, but for one.
-func withNulls(object any, unknown, but string) ([]byte, error) {
+// withNulls encodes an object. If something is unknown, the empty fields are null, but for the disk's number.
+func withNulls(object any, unknown string) ([]byte, error) {
 	text, err := json.Marshal(object)
 	if unknown == "" || err != nil {
 		return text, err
@@ -108,7 +108,7 @@ func withNulls(object any, unknown, but string) ([]byte, error) {
 		return nil, err
 	}
 	for name, value := range fields {
-		if name != but && slices.Contains([]string{`""`, "0", "false", "[]"}, string(value)) {
+		if name != "diskNumber" && slices.Contains([]string{`""`, "0", "false", "[]"}, string(value)) {
 			fields[name] = json.RawMessage("null")
 		}
 	}
@@ -135,11 +135,7 @@ func (d Disk) String() string {
 	if d.Unknown != "" {
 		return unknown + ": " + d.Unknown
 	}
-	state := d.State()
-	if state == "-" {
-		state = ""
-	}
-	return joined(", ", "", d.Size(), "", state, "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
+	return joined(", ", "", d.Size(), "", strings.Trim(d.State(), "-"), "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
 		"page 83 ", d.Page83)
 }
 
