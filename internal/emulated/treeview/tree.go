@@ -135,8 +135,8 @@ func (d Disk) String() string {
 	if d.Unknown != "" {
 		return unknown + ": " + d.Unknown
 	}
-	return joined(", ", "", d.Size(), "", strings.Trim(d.State(), "-"), "", d.Style, "", d.BusType, "LUN ", d.LUN, "serial ", d.SerialNumber,
-		"page 83 ", d.Page83)
+	return joined(", ", "", d.Size(), "", strings.Trim(d.State(), "-"), "", d.Style, "", d.BusType, "LUN ", d.LUN,
+		"serial ", d.SerialNumber, "page 83 ", d.Page83)
 }
 
 // Size returns the size of the disk, or a dash if it is not known.
