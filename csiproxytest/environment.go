@@ -21,13 +21,13 @@ func (n *Node) SetSMBPassword(user, password string) {
 // StopSMBServer stops a file server, whatever is open there.
 func (n *Node) StopSMBServer(name string) {
 	n.t.Helper()
-	n.must("stopping a file server", n.node().StopSMBServer(name))
+	n.must("stopping a file server", n.node().SetSMBServerRunning(name, false))
 }
 
 // StartSMBServer starts a file server that was stopped.
 func (n *Node) StartSMBServer(name string) {
 	n.t.Helper()
-	n.must("starting a file server", n.node().StartSMBServer(name))
+	n.must("starting a file server", n.node().SetSMBServerRunning(name, true))
 }
 
 // DropSMBSessions makes a file server close the node's sessions: open files are lost, and mappings are disconnected

@@ -51,17 +51,13 @@ func (c *smbClient) SetSMBPassword(user, password string) error {
 	})
 }
 
-// StopSMBServer stops a file server: every file that is open there is lost. It is idempotent.
-func (c *smbClient) StopSMBServer(name string) error { return c.stopSMBServer(name, true) }
-
-// StartSMBServer starts a file server again; mappings of its shares work again by themselves.
-func (c *smbClient) StartSMBServer(name string) error { return c.stopSMBServer(name, false) }
-
-func (c *smbClient) stopSMBServer(name string, stopped bool) error {
+// SetSMBServerRunning stops a file server, and every file that is open there is lost, or starts it again, and mappings
+// of its shares work again by themselves. It is idempotent.
+func (c *smbClient) SetSMBServerRunning(name string, running bool) error {
 	return c.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) bool {
 		server := s.Server(name)
 		if server != nil {
-			server.Stopped = stopped
+			server.Stopped = !running
 		}
 		return server != nil
 	})

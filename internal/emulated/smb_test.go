@@ -104,8 +104,8 @@ func TestSessions(t *testing.T) {
 			win32.ERROR_LOGON_FAILURE, win32.SMB_MAPPING_OK,
 		},
 		{
-			"server", func() error { return n.StopSMBServer("fs.emulated") },
-			func() error { return n.StartSMBServer("FS.emulated") },
+			"server", func() error { return n.SetSMBServerRunning("fs.emulated", false) },
+			func() error { return n.SetSMBServerRunning("FS.emulated", true) },
 			win32.ERROR_BAD_NETPATH, win32.SMB_MAPPING_DISCONNECTED,
 		},
 		{
@@ -132,7 +132,7 @@ func TestSessions(t *testing.T) {
 		must(t, h.Close())
 	}
 	wantCode(t, "no such mapping", n.RemoveSMBGlobalMapping(`\\fs.emulated\other`), win32.ERROR_NOT_CONNECTED)
-	for _, err := range []error{n.SetSMBPassword("nobody", "x"), n.StopSMBServer("none"), n.StartSMBServer("none")} {
+	for _, err := range []error{n.SetSMBPassword("nobody", "x"), n.SetSMBServerRunning("none", true)} {
 		if !errors.Is(err, smb.ErrNoSuch) {
 			t.Errorf("got %v, want %v", err, smb.ErrNoSuch)
 		}

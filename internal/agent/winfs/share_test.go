@@ -104,7 +104,7 @@ func TestOpenShare(t *testing.T) {
 	} {
 		open(want, name)
 	}
-	n.check(n.StopSMBServer("fs.emulated"))
+	n.check(n.SetSMBServerRunning("fs.emulated", false))
 	open(failure{errdefs.Unavailable, "BAD_NETPATH", `entering the share ` + share}, `fs.emulated\share\dir`)
 	n.around = func(call kernel.Call, _ func() error) error { return fault(call, win32.ERROR_NOT_READY) }
 	open(failure{errdefs.Unavailable, "NOT_READY", "listing the shares that are mapped"}, `fs.emulated\share`)

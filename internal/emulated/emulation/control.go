@@ -157,11 +157,7 @@ func networkMethods(n *emulated.Node) []server.Method {
 			return n.SetSMBPassword(r.GetUser(), r.GetPassword())
 		}),
 		change[api.SetSMBServerStateResponse]("SetSMBServerState", func(r *api.SetSMBServerStateRequest) error {
-			change := n.StopSMBServer
-			if r.GetRunning() {
-				change = n.StartSMBServer
-			}
-			return change(r.GetServer())
+			return n.SetSMBServerRunning(r.GetServer(), r.GetRunning())
 		}),
 		change[api.AddSMBShareResponse]("AddSMBShare", func(r *api.AddSMBShareRequest) error {
 			err := n.AddSMBShare(r.GetServer(), r.GetShare(), r.GetUsers())
