@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -45,18 +44,5 @@ func TestSetSwitch(t *testing.T) {
 	}
 	if err := n.SetSwitch("none", "true"); !errors.Is(err, ErrNoSuchSwitch) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// A switch takes effect at once, even on how an attached disk reads.
-func TestSwitchCountsAtOnce(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
-	h := openDevice(t, n, `\\.\PhysicalDrive1`, win32.GENERIC_READ|win32.GENERIC_WRITE)
-	if got := diskLayout(t, h).Style; got != win32.PARTITION_STYLE_RAW {
-		t.Fatalf("got %d", got)
-	}
-	must(t, n.SetSwitch("zeroedDiskIsMBR", "true"))
-	if got := diskLayout(t, h).Style; got != win32.PARTITION_STYLE_MBR {
-		t.Errorf("got %d", got)
 	}
 }

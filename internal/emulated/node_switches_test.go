@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -44,18 +45,20 @@ func TestCreateDiskOnAnOfflineDisk(t *testing.T) {
 	}
 }
 
+// The switch takes effect at once, even on how an attached disk reads.
 func TestZeroedDisk(t *testing.T) {
+	n := newNode(t, nil)
 	for _, isMBR := range []bool{false, true} {
-		n := newNode(t, func(s *scenario.Switches) { s.ZeroedDiskIsMBR = isMBR })
+		must(t, n.SetSwitch("zeroedDiskIsMBR", fmt.Sprint(isMBR)))
 		l := layoutOf(t, n, 1)
 		if (l.Style == win32.PARTITION_STYLE_MBR) != isMBR || l.HasDataPartition() || l.Signature != 0 ||
 			len(l.Partitions) != map[bool]int{true: 4}[isMBR] {
 			t.Errorf("MBR: %v: %+v", isMBR, l)
 		}
-		partition(t, n, oneDrive)
-		if l := layoutOf(t, n, 1); l.Style != win32.PARTITION_STYLE_GPT {
-			t.Errorf("MBR: %v: cannot be made a GPT disk", isMBR)
-		}
+	}
+	partition(t, n, oneDrive)
+	if l := layoutOf(t, n, 1); l.Style != win32.PARTITION_STYLE_GPT {
+		t.Errorf("it cannot be made a GPT disk: %+v", l)
 	}
 }
 

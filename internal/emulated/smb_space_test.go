@@ -52,15 +52,13 @@ func TestSpaceOfShares(t *testing.T) {
 		wantCode(t, "a short buffer", h.FsInformation(win32.FileFsFullSizeInformation, out[:31]), win32.ERROR_BAD_LENGTH)
 		must(t, h.Close())
 	}
-	for want, err := range map[error]error{
-		smb.ErrNoSuch:  n.SetSMBShareSpace("fs.emulated", "none", 0, 0),
-		smb.ErrInvalid: n.SetSMBShareSpace("fs.emulated", "share", -1, 0),
+	for what, c := range map[string]struct{ got, want error }{
+		"no share":         {n.SetSMBShareSpace("fs.emulated", "none", 0, 0), smb.ErrNoSuch},
+		"less than 0":      {n.SetSMBShareSpace("fs.emulated", "share", -1, 0), smb.ErrInvalid},
+		"more than 16 TiB": {n.SetSMBShareSpace("fs.emulated", "share", 0, setting.MaxSize+1), smb.ErrInvalid},
 	} {
-		if !errors.Is(err, want) {
-			t.Errorf("got %v, want %v", err, want)
+		if !errors.Is(c.got, c.want) {
+			t.Errorf("%s: got %v, want %v", what, c.got, c.want)
 		}
-	}
-	if err := n.SetSMBShareSpace("fs.emulated", "share", 0, setting.MaxSize+1); !errors.Is(err, smb.ErrInvalid) {
-		t.Errorf("got %v", err)
 	}
 }
