@@ -75,9 +75,7 @@ func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.En
 
 // Control returns the service by which the node is changed, broken and rebooted.
 func (h *Harness) Control(a *agent.Agent) server.Service {
-	methods := diskMethods(h.Node)
-	methods = append(methods, networkMethods(h.Node)...)
-	methods = append(methods, systemMethods(h.Node)...)
+	methods := slices.Concat(diskMethods(h.Node), networkMethods(h.Node), systemMethods(h.Node))
 	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
 		answer("AddFault", server.LimitWrite, h.addFault),
 		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
@@ -147,10 +145,7 @@ func (h *Harness) Record(c server.CallInfo) server.Record {
 
 // ListJournal answers the method of that name.
 func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	limit := int(min(r.GetLimit(), journalPart))
-	if limit == 0 {
-		limit = journalPart
-	}
+	limit := int(cmp.Or(min(r.GetLimit(), journalPart), journalPart))
 	q := journal.Query{
 		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Object: r.GetObject(),
 		Function:  cmp.Or(faults.FunctionNamed(r.GetFunction()), r.GetFunction()),
