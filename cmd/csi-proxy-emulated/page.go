@@ -63,16 +63,16 @@ func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agen
 type pageFlags struct {
 	address  string // host:port; empty: no page
 	readOnly bool
-	hosts    hostList
+	hosts    []string
 }
 
 func (f *pageFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.address, "ui", "",
 		"`address` (host:port) of a web page that shows the node and changes it; empty: none")
 	flags.BoolVar(&f.readOnly, "ui-read-only", false, "the web page only looks")
-	flags.Var(&f.hosts, "ui-hosts",
+	flags.Func("ui-hosts",
 		"`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a "+
-			"-ui address that is not a loopback one")
+			"-ui address that is not a loopback one", f.addHosts)
 }
 
 // check refuses an address that other machines could reach, unless the names by which they do are given: with a name of
@@ -99,18 +99,13 @@ func (f *pageFlags) check() error {
 	return nil
 }
 
-// hostList is a list of names or addresses with commas.
-type hostList []string
-
-func (h *hostList) String() string { return strings.Join(*h, ",") }
-
-// Set adds the items of a list.
-func (h *hostList) Set(value string) error {
+// addHosts adds the items of a list of names or addresses with commas.
+func (f *pageFlags) addHosts(value string) error {
 	for name := range strings.SplitSeq(value, ",") {
 		if name == "" || strings.ContainsAny(name, "/* ") {
 			return fmt.Errorf("%q is not a host's name or address", name)
 		}
-		*h = append(*h, name)
+		f.hosts = append(f.hosts, name)
 	}
 	return nil
 }

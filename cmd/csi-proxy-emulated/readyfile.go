@@ -43,11 +43,8 @@ func writeNew(path string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// disappear removes the file, even one that a killed agent left. A missing file is not an error.
+// disappear removes the file, even one that a killed agent left. A missing file, or none, is not an error.
 func (f readyFile) disappear() error {
-	if f == "" {
-		return nil
-	}
 	if err := os.Remove(string(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove the ready file: %w", err)
 	}
