@@ -14,8 +14,7 @@ type ISCSI interface {
 	// (AddIScsiSendTargetPortalW). ISDSC_TARGET_PORTAL_ALREADY_EXISTS: it is already registered.
 	AddISCSISendTargetPortal(portal []byte) error
 
-	// ReportISCSISendTargetPortals lists the registered portals, as win32.ISCSITargetPortalInfo
-	// (ReportIScsiSendTargetPortalsW).
+	// ReportISCSISendTargetPortals lists registered portals: win32.ISCSITargetPortalInfo (ReportIScsiSendTargetPortalsW).
 	ReportISCSISendTargetPortals() (portals []byte, count int, err error)
 
 	// RefreshISCSISendTargetPortal asks a registered portal for its targets, with the initiator and port with which the
@@ -39,16 +38,14 @@ type ISCSI interface {
 	// ISCSISessionList lists the sessions, as win32.ISCSISession (GetIScsiSessionListW).
 	ISCSISessionList() (ISCSISessions, error)
 
-	// DevicesForISCSISession lists the devices that a session gave the node, as win32.ISCSIDevice
-	// (GetDevicesForIScsiSessionW).
+	// DevicesForISCSISession lists the devices of a session, as win32.ISCSIDevice (GetDevicesForIScsiSessionW).
 	DevicesForISCSISession(session win32.ISCSIUniqueID) (devices []byte, count int, err error)
 
 	// ISCSIPersistentLogins lists the logins that Windows repeats after each start, as win32.PersistentISCSILogin
 	// (ReportIScsiPersistentLoginsW). The bytes may hold secrets: clear them after use.
 	ISCSIPersistentLogins() (logins []byte, count int, err error)
 
-	// RemoveISCSIPersistentTarget forgets a persistent login, given by the values with which it was reported
-	// (RemoveIScsiPersistentTargetW).
+	// RemoveISCSIPersistentTarget forgets a persistent login, given as it was reported (RemoveIScsiPersistentTargetW).
 	RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error
 
 	// LoginISCSITarget makes a session with a known target, which lasts until a logout or until Windows restarts;

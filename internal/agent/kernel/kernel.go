@@ -65,8 +65,7 @@ type Devices interface {
 	// (MSFT_Partition.Resize).
 	ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 
-	// OnlinePartition brings the volume of the partition that begins at an offset of a disk online
-	// (MSFT_Partition.Online).
+	// OnlinePartition brings the volume of the partition at an offset of a disk online (MSFT_Partition.Online).
 	OnlinePartition(diskNumber uint32, offset int64) error
 }
 
@@ -77,8 +76,7 @@ type Files interface {
 	// interpreted further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenOptions) (Handle, error)
 
-	// SystemWindowsDirectory returns the directory of the running Windows, C:\Windows on most nodes
-	// (GetSystemWindowsDirectoryW).
+	// SystemWindowsDirectory returns the directory of the running Windows, mostly C:\Windows (GetSystemWindowsDirectoryW).
 	SystemWindowsDirectory() (string, error)
 }
 
@@ -117,9 +115,8 @@ type Handle interface {
 	// Flush writes cached data through to the medium (FlushFileBuffers). A volume handle flushes the volume.
 	Flush() error
 
-	// FinalPath returns the path of the open object, links resolved (GetFinalPathNameByHandleW): with
-	// win32.VOLUME_NAME_DOS \\?\C:\dir or \\?\UNC\server\share\dir, with win32.VOLUME_NAME_GUID
-	// \\?\Volume{GUID}\dir.
+	// FinalPath returns the path of the open object, links resolved (GetFinalPathNameByHandleW): VOLUME_NAME_DOS
+	// \\?\C:\dir or \\?\UNC\server\share\dir, VOLUME_NAME_GUID \\?\Volume{GUID}\dir.
 	FinalPath(volumeName uint32) (string, error)
 
 	// Information fills out with an information class of the file (GetFileInformationByHandleEx). Directory classes

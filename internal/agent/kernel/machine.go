@@ -4,15 +4,13 @@ package kernel
 
 // Services is the Service Control Manager's view of the node's services.
 type Services interface {
-	// QueryService returns the configuration and the state of a service (OpenSCManagerW with SC_MANAGER_CONNECT,
-	// OpenServiceW with SERVICE_QUERY_CONFIG and SERVICE_QUERY_STATUS, QueryServiceConfigW, QueryServiceStatusEx).
-	// The name is the service name, not the display name, in upper or lower case. ERROR_SERVICE_DOES_NOT_EXIST: there
-	// is no such service.
+	// QueryService returns the configuration and state of a service by its service name, in any case (OpenSCManagerW with
+	// SC_MANAGER_CONNECT, OpenServiceW with SERVICE_QUERY_CONFIG and SERVICE_QUERY_STATUS, QueryServiceConfigW,
+	// QueryServiceStatusEx). ERROR_SERVICE_DOES_NOT_EXIST: there is none.
 	QueryService(name string) (Service, error)
 
-	// StartService requests the start of a service, after those that it depends on, and does not wait until they run
-	// (OpenServiceW with SERVICE_START, StartServiceW without arguments). ERROR_SERVICE_ALREADY_RUNNING: it is not
-	// stopped.
+	// StartService requests the start of a service and those that it depends on, and does not wait (OpenServiceW with
+	// SERVICE_START, StartServiceW without arguments). ERROR_SERVICE_ALREADY_RUNNING: it is not stopped.
 	StartService(name string) error
 
 	// StopService requests the stop of a service and does not wait for it (OpenServiceW with SERVICE_STOP, ControlService
@@ -26,8 +24,7 @@ type Services interface {
 	DependentServices(name string) ([]string, error)
 }
 
-// Service is the Service Control Manager's record of a service; the numbers are those of QUERY_SERVICE_CONFIGW and
-// SERVICE_STATUS_PROCESS.
+// Service is the record of a service, with the numbers of QUERY_SERVICE_CONFIGW and SERVICE_STATUS_PROCESS.
 type Service struct {
 	DisplayName  string
 	StartType    uint32   // SERVICE_BOOT_START 0, _SYSTEM_START 1, _AUTO_START 2, _DEMAND_START 3, _DISABLED 4
@@ -44,8 +41,7 @@ type Service struct {
 
 // Firmware gives access to the tables that the machine's firmware left in memory.
 type Firmware interface {
-	// SystemFirmwareTable returns a table of a provider (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: no such
-	// provider.
+	// SystemFirmwareTable returns a provider's table (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: no such provider.
 	SystemFirmwareTable(provider, id uint32) ([]byte, error)
 }
 
@@ -63,8 +59,7 @@ type Registry interface {
 // Privileges are rights that Windows does not tie to an object. An account holds them, and the token of each of its
 // processes has them; most have no effect until the process enables them.
 type Privileges interface {
-	// EnablePrivilege enables a privilege, such as SeCreateSymbolicLinkPrivilege, for the rest of this process's life
-	// (OpenProcessToken, LookupPrivilegeValueW, AdjustTokenPrivileges). ERROR_NOT_ALL_ASSIGNED: the process does not have
-	// it.
+	// EnablePrivilege enables a privilege, such as SeCreateSymbolicLinkPrivilege, for this process (OpenProcessToken,
+	// LookupPrivilegeValueW, AdjustTokenPrivileges). ERROR_NOT_ALL_ASSIGNED: the process does not have it.
 	EnablePrivilege(name string) error
 }

@@ -11,9 +11,8 @@ import (
 // redacted is shown for every Secret, also an empty one, so that not even the length shows.
 const redacted = "[redacted]"
 
-// Secret is a password or another shared secret. However it is printed, logged or encoded, it shows as [redacted]. It
-// cannot hide in an unexported field of a printed struct, so no printed struct has such a field. The zero value is the
-// empty secret.
+// Secret is a password or another shared secret. However it is printed, logged or encoded, it shows as [redacted], but
+// not in an unexported field of a printed struct, so no printed struct has such a field.
 type Secret []byte
 
 // Wipe overwrites the secret with zeros. Copies of it stay.

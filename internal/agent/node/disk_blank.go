@@ -72,8 +72,7 @@ func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	return subtract(merge(probes), used), nil
 }
 
-// blankTime limits the check of one disk or volume. A region that was not read in this time counts as not blank. A read
-// that hangs is not interrupted.
+// blankTime limits the check of one disk or volume, after which it counts as not blank. A read that hangs goes on.
 const blankTime = 20 * time.Second
 
 // contentOf names the content of the given parts of a disk or volume, or returns "" when they are all zero.

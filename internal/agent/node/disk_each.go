@@ -25,8 +25,7 @@ type unknownDisk struct {
 	err    error
 }
 
-// eachDisk asks all present disks in parallel. Those that do not answer are left out, and the call's gaps name them. It
-// fails only if every disk does.
+// eachDisk asks all present disks in parallel. Those that fail are left out, as the call's gaps; if all do, it fails.
 func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], error) {
 	paths, err := o.diskInterfaces()
 	if err != nil {

@@ -29,8 +29,7 @@ type DiskIDs struct {
 	SerialNumber string
 }
 
-// ListDiskIDs returns the identifiers of every disk, offline and raw disks included. An identifier that a disk does not
-// have, or does not report, is empty.
+// ListDiskIDs returns the identifiers of every disk, offline and raw ones included. One that a disk lacks is empty.
 func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
 	return read(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
 		ids := map[uint32]DiskIDs{}

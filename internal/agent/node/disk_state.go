@@ -224,8 +224,7 @@ func (o *op) flushDisk(d *disk) {
 	}
 }
 
-// presentVolumes lists the volumes of a disk that are to be flushed, and waits for no others. The change of the disk's
-// state does not depend on them.
+// presentVolumes lists the present volumes of a disk, to be flushed. A change of the disk's state does not need it.
 func (o *op) presentVolumes(d *disk) []diskVolume {
 	if layout, err := d.layout(); err == nil {
 		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {

@@ -128,9 +128,8 @@ func (o *op) extentsInUse(device string) (extents, error) {
 	return extents, err
 }
 
-// deviceOf returns the name under which the volume of a file can be opened as a device. Windows writes such files as
-// D:\pagefile.sys, perhaps followed by sizes, with \??\ before it, or with the name of the device. ?:\pagefile.sys,
-// which means any drive, is none of these.
+// deviceOf returns the name that opens the volume of a file as a device. Windows writes such files as D:\pagefile.sys,
+// perhaps with sizes behind it, with \??\ before it, or with the device's name. ?:\pagefile.sys means any drive: none.
 func deviceOf(file string) (device string, ok bool) {
 	file = strings.TrimPrefix(file, `\??\`)
 	if len(file) >= 2 && file[1] == ':' && isLetter(file[0]) {
@@ -228,8 +227,7 @@ func (o *op) refuseSystemDisk(d *disk, done string) error {
 	return nil
 }
 
-// refuseSystemVolume refuses to do something to a volume on a disk that Windows needs, and to a volume that a machine
-// starts from, whichever disk it is on.
+// refuseSystemVolume refuses a volume on a disk that Windows needs, or from which a machine starts, on whatever disk.
 func (o *op) refuseSystemVolume(id winpath.VolumeID, done string) error {
 	extents, err := o.volumeExtents(id)
 	if err != nil {

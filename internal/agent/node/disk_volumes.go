@@ -50,8 +50,7 @@ func (o *op) listVolumesOnDisk(d *disk, partition uint32) ([]string, error) {
 	return names, nil
 }
 
-// partitionsWithVolumes returns the partitions of a disk, or the requested one, that have volumes while the disk is
-// online. A disk without a partition table has none.
+// partitionsWithVolumes returns a disk's partitions, or the requested one, that have volumes while the disk is online.
 func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error) {
 	state, err := d.state()
 	if err != nil {
@@ -97,10 +96,9 @@ func isDataPartition(p win32.Partition) bool {
 	return p.MBRType != 0 && p.MBRType != extended && p.MBRType != extendedLBA
 }
 
-// getsVolume reports whether Windows is sure to make a volume of a partition when its disk comes online. On an MBR disk
-// it does so for the types that it recognises: a partition of a dynamic disk, or of another system, may never have one.
-// On a GPT disk, the mount manager does not detect a hidden partition, and one that the platform requires is not a
-// volume ("PARTITION_INFORMATION_GPT").
+// getsVolume reports whether Windows is sure to make a volume of a partition of an online disk. On an MBR disk that
+// needs a type that it recognises, which those of dynamic disks and other systems may not have. On a GPT disk, a hidden
+// partition or one that the platform requires gets none ("PARTITION_INFORMATION_GPT").
 func getsVolume(p win32.Partition) bool {
 	if p.Style == win32.PARTITION_STYLE_GPT {
 		const excluded = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
@@ -139,8 +137,7 @@ type diskVolume struct {
 	extent win32.DiskExtent
 }
 
-// volumesOn lists the volumes that have an extent on a disk. A volume that reports no location, such as a CD-ROM drive
-// or one that is just going, is on no disk.
+// volumesOn lists the volumes with an extent on a disk. One that reports none, such as a CD-ROM drive, is on no disk.
 func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
 	ids, err := o.volumeIDs()
 	all, _ := o.volumeExtentsOf(ids)

@@ -118,8 +118,7 @@ func pathNotFound(path winpath.Path, err error) error {
 	return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there", path)
 }
 
-// shareAnswers reports whether the target of a link to a share exists. It waits at most answerTime for the server;
-// concurrent callers share one query.
+// shareAnswers reports whether the target of a link to a share exists. It asks once for all, for at most answerTime.
 func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
@@ -129,9 +128,8 @@ func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 	return err == nil
 }
 
-// CreateSymlink makes a directory link at targetPath that leads to sourcePath, the reverse of Win32's names. The source
-// may be missing, but must not be a file. If the same link exists, that is success; anything else there is
-// AlreadyExists. The link's parent directory must exist.
+// CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's
+// names. The source may be missing, but no file. The same link there is success; anything else is AlreadyExists.
 func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
 	source, err := f.node.objectPath(sourcePath, "linked to")
 	if err != nil {

@@ -98,8 +98,7 @@ func (s *published) publications() []*api.Publication {
 // complete reports whether the search has seen all links.
 func (s *brokenLinkScan) complete() bool { return s.err == nil && !s.unseen }
 
-// unpublished returns the staged volumes that nothing else leads to, by path. It returns none unless the search has
-// seen every link that may lead there.
+// unpublished returns the staged volumes to which nothing else leads, by path; none if it cannot have seen every link.
 func (s *brokenLinkScan) unpublished() (all []*api.Unpublished) {
 	for _, u := range s.staged {
 		kubelet := globalmount.FindStringSubmatch(u.GetPath())[1]

@@ -152,8 +152,7 @@ func (o *op) failISCSI(err error, format string, args ...any) error {
 		fmt.Sprintf(format, args...), iscsiService)
 }
 
-// iscsiStopped reports whether an error comes from the initiator service being stopped. A failing RPC can mean that, or
-// that the service does not answer just now.
+// iscsiStopped reports whether an error means that the initiator service is stopped. A failing RPC may mean that.
 func (o *op) iscsiStopped(err error) bool {
 	if errdefs.HasCode(err, win32.ISDSC_SERVICE_NOT_RUNNING, win32.ERROR_SERVICE_NOT_ACTIVE) {
 		return true

@@ -36,11 +36,9 @@ type Config struct {
 	EraseOnFormat bool
 	// ProtectedServices are those that StopService does not stop, as the function of that name reads them; none: default.
 	ProtectedServices []string
-	// OwnService names the service that the agent works for, which StopService does not stop; nil or "": csiproxy. It is
-	// called in an operation that stops a service.
+	// OwnService names the agent's service, which StopService asks for and does not stop; nil or "": csiproxy.
 	OwnService func() string
-	// Records is a directory, on the machine of this process, in which the steps of CSI drivers record who uses a share;
-	// empty: shares cannot be staged.
+	// Records is the directory in which the steps of CSI drivers record who uses a share; empty: shares cannot be staged.
 	Records string
 	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. Resume waits
 	// until the call may go on. It may be nil.

@@ -16,8 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// StageShare maps a share and makes target_path a link to remote_path, as the proto says. The users of a share are
-// recorded in the agent's own directory, for all drivers.
+// StageShare maps a share and makes target_path a link to remote_path, as the proto says. It records the share's user.
 func (s *Steps) StageShare(ctx context.Context, r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	password := Secret(r.GetPassword())
 	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
@@ -200,8 +199,7 @@ func keyOf(remote string) string {
 	return winfs.ShareKey(share.Server, share.Share)
 }
 
-// shareUsers returns the targets that use a share, but for one of them: those with a record whose link is there, and
-// links to the share in kubelet's directory.
+// shareUsers returns the other targets that use a share: recorded ones whose link is there, and links of kubelet's.
 func (o *op) shareUsers(key string, but winpath.Path, recorded []records.Record) (users []string, err error) {
 	seen := map[string]bool{but.Key(): true}
 	for _, u := range recorded {

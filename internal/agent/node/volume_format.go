@@ -96,8 +96,7 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool,
 		})
 }
 
-// fileSystem returns the name of the file system on a volume, or "" if Windows recognises none. A volume that has just
-// arrived is given time to be ready.
+// fileSystem returns the name of a volume's file system, or "" if Windows knows none. It gives a new volume time.
 func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 	var p operation.Backoff
 	name, err := o.kernel.VolumeInformation(id.String())

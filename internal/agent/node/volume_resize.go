@@ -85,8 +85,7 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	return o.extendFileSystem(id, partition.Length)
 }
 
-// extensible returns the name of a volume's file system, or "" for a volume without one. It refuses a file system that
-// this agent cannot extend, before the partition is grown.
+// extensible returns the name of a volume's file system, "" for none. It refuses one that this agent cannot extend.
 func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {

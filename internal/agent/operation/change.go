@@ -127,8 +127,7 @@ func (r *Runner) commit(c *call) bool {
 	return c.committed
 }
 
-// abandon removes one waiting caller from a call. When no caller is left and the call has asked Windows nothing yet, it
-// is cancelled and cannot be joined any more.
+// abandon removes one waiting caller from a call. Without others, a call that has asked Windows nothing is cancelled.
 func (r *Runner) abandon(request Request, c *call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,8 +51,7 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 // errLate is the cause of askOne's error when the wait for an object has ended.
 var errLate = errors.New("no answer in time")
 
-// askOne asks one object on a goroutine of its own, which continues after the wait for it ends. Part is the object's
-// number among those asked side by side.
+// askOne asks one object, on a goroutine that may outlive the wait. Part is its number among those asked side by side.
 func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
 	r, request := o.runner, On(o.Request.Verb, x)
 	request.Scope = o.Request.Scope

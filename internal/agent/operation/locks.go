@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// KeyedLocks is a set of mutexes, one for each key, kept only while a caller holds or awaits it. With a Size they are
-// semaphores, which so many may hold.
+// KeyedLocks is a set of mutexes by key, each kept while it is held or awaited. With a Size, so many may hold each.
 type KeyedLocks struct {
 	Size  int // 0: 1
 	mu    sync.Mutex

@@ -107,8 +107,7 @@ func (o *Operation) release() {
 // AtEnd calls f when the operation, or its phase, is over, however it ends.
 func (o *Operation) AtEnd(f func()) { o.unlocks = append(o.unlocks, f) }
 
-// Lock takes further locks for the rest of the operation, or of its phase. An operation locks nothing twice, and the
-// classes of the objects that it locks ascend.
+// Lock takes further locks for the rest of the operation or phase: none twice, and of objects whose classes ascend.
 func (o *Operation) Lock(objects ...Object) error {
 	for _, key := range inLockOrder(objects) {
 		unlock, err := o.runner.locks.Acquire(o.Context, key)

@@ -28,8 +28,7 @@ func (r *Runner) refuseStuck(x Object) error {
 		oldest.Round(time.Second))
 }
 
-// unanswered counts the reads that have not come back from an object for some time after their callers gave up, and
-// returns the age of the oldest.
+// unanswered counts the reads of an object whose callers gave up so long ago, and returns the age of the oldest.
 func (r *Runner) unanswered(x Object, after time.Duration) (count int, oldest time.Duration) {
 	r.tasks.Each(func(since time.Time, t *task) {
 		if t.stuckAt(x, after) {

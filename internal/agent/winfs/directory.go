@@ -9,8 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// MakeDirectory opens the directory that the location names, and makes it if it is missing. A file there is refused; a
-// link or mount point is returned as such, not followed.
+// MakeDirectory opens the directory at the location, made if need be. It refuses a file, and returns a link as such.
 func (loc *Location) MakeDirectory() (*File, error) {
 	if loc.name == "" {
 		return loc.Open(0)

@@ -81,8 +81,7 @@ func (fs *FS) RemovedMountPoint(l *File, text, path string, err error) error {
 	return nil
 }
 
-// tellOfDeletedMountPoint tells the mount manager what DeleteVolumeMountPointW tells it. If that fails, the mount
-// manager may go on listing the path.
+// tellOfDeletedMountPoint tells the mount manager what DeleteVolumeMountPointW does, or it may go on listing the path.
 //
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_volume_mount_point_deleted
 func (fs *FS) tellOfDeletedMountPoint(text string, id winpath.VolumeID) error {
