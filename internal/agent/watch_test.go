@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,6 +82,13 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 	add(&nodeapi.Fault{Method: "volume", Status: "DEADLINE_EXCEEDED", Message: "m", Reason: "R"})
 	add(&nodeapi.Fault{Method: "volume", Cut: true, AfterEffect: true})
 	add(&nodeapi.Fault{Function: "Flush", Fail: "4242"})
+	for fault, want := range map[*nodeapi.Fault]codes.Code{nil: codes.InvalidArgument,
+		{Function: "Flush", Fail: "ERROR_FOO"}: codes.InvalidArgument,
+		{Function: "Flush", Crash: true}:       codes.FailedPrecondition} { // of the test
+		if _, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: fault}); status.Code(err) != want {
+			t.Errorf("%v: got %v, want %v", fault, err, want)
+		}
+	}
 	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("the disturbed call: got %v, want PermissionDenied", err)
 	}
@@ -106,46 +112,6 @@ func TestFaultsOverTheAdminAPI(t *testing.T) {
 	list, err = client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
 	if err != nil || len(list.GetFaults()) != 0 {
 		t.Errorf("got %v, %v, want none", list, err)
-	}
-}
-
-func TestRefusedFaults(t *testing.T) {
-	client := dialAdmin(t, start(t, emulation.Config{StateDir: shortDir(t)}))
-	for name, test := range map[string]struct {
-		fault *nodeapi.Fault
-		code  codes.Code
-	}{
-		"nothing":           {nil, codes.InvalidArgument},
-		"no effect":         {&nodeapi.Fault{Function: "Flush"}, codes.InvalidArgument},
-		"no function":       {&nodeapi.Fault{Function: "Foo", Hang: true}, codes.InvalidArgument},
-		"no code":           {&nodeapi.Fault{Function: "Flush", Fail: "0"}, codes.InvalidArgument},
-		"no known code":     {&nodeapi.Fault{Function: "Flush", Fail: "ERROR_FOO"}, codes.InvalidArgument},
-		"two effects":       {&nodeapi.Fault{Function: "Flush", Hang: true, Fail: "5"}, codes.InvalidArgument},
-		"no control code":   {&nodeapi.Fault{Function: "Flush", Hang: true, ControlCode: "X"}, codes.InvalidArgument},
-		"half a delay":      {&nodeapi.Fault{Function: "Flush", Delay: "1s-"}, codes.InvalidArgument},
-		"no status":         {&nodeapi.Fault{Method: "disk", Status: "OK"}, codes.InvalidArgument},
-		"only its message":  {&nodeapi.Fault{Method: "disk", Message: "m"}, codes.InvalidArgument},
-		"crash of the test": {&nodeapi.Fault{Function: "Flush", Crash: true}, codes.FailedPrecondition},
-	} {
-		_, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: test.fault})
-		if status.Code(err) != test.code {
-			t.Errorf("%s: got %v, want %v", name, err, test.code)
-		}
-	}
-}
-
-func TestCrashFault(t *testing.T) {
-	var crashes atomic.Int32
-	a := start(t, emulation.Config{StateDir: shortDir(t), Crash: func() { crashes.Add(1) }})
-	_, err := dialAdmin(t, a).AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Function: "ReenumerateDevices", Times: 1, Crash: true, AfterEffect: true,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = dialDisk(t, a).Rescan(t.Context(), &diskapi.RescanRequest{})
-	if got := crashes.Load(); got != 1 {
-		t.Errorf("crashed %d times, want once", got)
 	}
 }
 
