@@ -111,12 +111,6 @@ func TestALinkPlantedMeanwhileIsNotOpened(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsNoLog(t *testing.T) {
-	path := t.TempDir()
-	_, err := Open(path, Options{})
-	wantError(t, err, path, links[0].refused)
-}
-
 func TestCheckNames(t *testing.T) {
 	for names, want := range map[uint64]string{2: links[1].refused, 0: "is refused: the file has 0 names"} {
 		wantError(t, checkNames("agent.log", names), "agent.log "+want)

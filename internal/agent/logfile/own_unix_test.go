@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // replaceByLink replaces an open log by a link, which Windows does not allow.
@@ -49,16 +47,5 @@ func TestALinkPlantedBetweenTwoReplacementsThatCannotBeRenamed(t *testing.T) {
 			wantError(t, err, l.refused)
 			wantUntouched(t, target)
 		})
-	}
-}
-
-func TestPipesAndDevicesAreNoLogs(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "agent.log")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{fifo, os.DevNull} { // the pipe, without waiting for a reader
-		_, err := Open(path, Options{})
-		wantError(t, err, path, links[0].refused)
 	}
 }

@@ -5,6 +5,7 @@ package win32_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -63,16 +64,10 @@ func TestControlCodeName(t *testing.T) {
 			t.Errorf("%s = %s, want %v", name, got, want)
 		}
 	}
+	names := slices.Collect(maps.Values(ControlCodeNames()))
 	for name := range ours {
-		if (len(name) > 6 && (name[:6] == "IOCTL_" || name[:6] == "FSCTL_")) && !slices.Contains(controlNames(), name) {
+		if (strings.HasPrefix(name, "IOCTL_") || strings.HasPrefix(name, "FSCTL_")) && !slices.Contains(names, name) {
 			t.Errorf("%s has no name", name)
 		}
 	}
-}
-
-func controlNames() (names []string) {
-	for _, name := range ControlCodeNames() {
-		names = append(names, name)
-	}
-	return names
 }
