@@ -137,8 +137,7 @@ func (l *LogFlags) header(now time.Time) string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("Log file created at: %s\nRunning on machine: %s\nBinary: %s\nLog line format: [IWEF]mmdd "+
-		"hh:mm:ss.uuuuuu threadid file:line] msg\n",
-		now.Format("2006/01/02 15:04:05"), host, Version(l.program))
+		"hh:mm:ss.uuuuuu threadid file:line] msg\n", now.Format("2006/01/02 15:04:05"), host, Version(l.program))
 }
 
 // Describe returns a sentence on where the log of a service goes.

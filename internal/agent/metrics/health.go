@@ -90,16 +90,14 @@ func (h *health) Ready(ctx context.Context) (ok bool, report string) {
 			down = append(down, e.Name)
 		}
 	}
-	lines := []string{"endpoints: all accept"}
+	lines := []string{"endpoints: all accept", "kernel: answers"}
 	if len(down) > 0 {
 		lines[0] = "endpoints: not accepting: " + strings.Join(down, ", ")
 	}
-	kernel := "kernel: answers"
 	err := h.askKernel(ctx)
 	if err != nil {
-		kernel = "kernel: " + err.Error()
+		lines[1] = "kernel: " + err.Error()
 	}
-	lines = append(lines, kernel)
 	ok = err == nil && len(down) == 0
 	h.note(ctx, ok, lines)
 	if ok {

@@ -107,8 +107,7 @@ func explain(err error, path string, first bool) error {
 		return err
 	default:
 		return fmt.Errorf("its security does not admit this process itself, which must be allowed to make further "+
-			"instances: "+
-			"give SYSTEM, or the user that runs this, all access: %w", err)
+			"instances: give SYSTEM, or the user that runs this, all access: %w", err)
 	}
 }
 

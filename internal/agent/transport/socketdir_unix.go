@@ -73,8 +73,7 @@ func OpenSocketDir(path string) (*SocketDir, error) {
 		_ = lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another csi-proxy (process %s) serves the socket directory %s; stop it or give another "+
-				"-socket-dir",
-				strings.TrimSpace(string(holder)), path)
+				"-socket-dir", strings.TrimSpace(string(holder)), path)
 		}
 		return nil, fmt.Errorf("cannot lock %s: %w", lock.Name(), err)
 	}
@@ -141,8 +140,7 @@ func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	path := d.Path(name)
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("the socket path %s has %d bytes, more than the %d that a unix socket may have; give a "+
-			"shorter -socket-dir",
-			path, len(path), maxSocketPath)
+			"shorter -socket-dir", path, len(path), maxSocketPath)
 	}
 	if err := removeStale(path); err != nil {
 		return nil, err

@@ -115,8 +115,7 @@ func (h *handle) SetAccessList(descriptor []byte) error {
 		return &kernel.Error{Function: function, Object: h.object, Code: win32.ERROR_INVALID_PARAMETER}
 	}
 	sd := (*windows.SECURITY_DESCRIPTOR)(unsafe.Pointer(start(descriptor)))
-	return failure(function, h.object,
-		windows.SetKernelObjectSecurity(h.windows(), windows.DACL_SECURITY_INFORMATION, sd))
+	return failure(function, h.object, windows.SetKernelObjectSecurity(h.windows(), windows.DACL_SECURITY_INFORMATION, sd))
 }
 
 // Rename calls NtSetInformationFile, which takes the new directory as a handle, and opens it to write into it.

@@ -183,8 +183,7 @@ func (Kernel) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, er
 	var session, connection win32.ISCSIUniqueID
 	err = callISCSI(function, login.Target, func() uint32 {
 		return winapi.LoginIScsiTarget(target, false, nil, win32.ISCSI_ANY_INITIATOR_PORT, start(login.Portal),
-			0, nil, options, 0, nil,
-			false, &session, &connection)
+			0, nil, options, 0, nil, false, &session, &connection)
 	})
 	return session, err
 }
