@@ -14,12 +14,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
+// serviceQueryRights are the rights that a query needs; protected services refuse more even to LocalSystem.
+const serviceQueryRights = windows.SERVICE_QUERY_CONFIG | windows.SERVICE_QUERY_STATUS
+
 // QueryService calls QueryServiceConfigW and QueryServiceStatusEx.
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryserviceconfigw
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-queryservicestatusex
 func (Kernel) QueryService(name string) (kernel.Service, error) {
-	// Protected services refuse more rights even to LocalSystem.
-	service, err := openService(name, windows.SERVICE_QUERY_CONFIG|windows.SERVICE_QUERY_STATUS)
+	service, err := openService(name, serviceQueryRights)
 	if err != nil {
 		return kernel.Service{}, err
 	}
