@@ -32,9 +32,8 @@ func (p apiPackage) clientPackage() protogen.GoImportPath {
 	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
 }
 
-// check refuses a file that doesn't declare exactly one service of unary
-// methods in the package named after its version: the endpoints and the version
-// routing rely on that shape.
+// check refuses a file that doesn't declare exactly one service of unary methods in the package named after its
+// version: the endpoints and the version routing rely on that shape.
 func check(file *protogen.File, p apiPackage) error {
 	if got := string(file.Desc.Package()); got != p.version {
 		return fmt.Errorf("%s: proto package is %q, want %q, the name of its folder", file.Desc.Path(), got, p.version)

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Protoc-gen-go-csiproxy generates the drop-in clients: for the service in
-// <module>/api/<group>/<version> a package <module>/groups/<group>/<version>
-// with a Client that dials that version's endpoint. It also writes the package
-// comment of the stubs. With the option library=MODULE it generates the groups
-// of the in-process library in its place: requests, responses and the calls
-// whose fields need no conversion.
+// Protoc-gen-go-csiproxy generates the drop-in clients: for the service in <module>/api/<group>/<version> a package
+// <module>/groups/<group>/<version> with a Client that dials that version's endpoint. It also writes the package
+// comment of the stubs. With the option library=MODULE it generates the groups of the in-process library in its place:
+// requests, responses and the calls whose fields need no conversion.
 //
-// It is a protoc plugin and takes the options of protoc-gen-go; the useful one
-// of these is module. Files without a service, and services outside an api
-// folder, get no client. Adding a version to the API needs no change here.
+// It is a protoc plugin and takes the options of protoc-gen-go; the useful one of these is module. Files without a
+// service, and services outside an api folder, get no client. Adding a version to the API needs no change here.
 package main
 
 import (
@@ -28,10 +25,9 @@ func main() {
 }
 
 // generate adds, unless there is a library to make, a client package for each requested file that declares an API
-// version, and a package comment to its stubs, which have none from
-// protoc-gen-go. A further package imports all stubs, and csiproxy.Client has the
-// newest ones, so it is to be run once for all files of a module. It fails on a declaration for which no client can be
-// made.
+// version, and a package comment to its stubs, which have none from protoc-gen-go. A further package imports all stubs,
+// and csiproxy.Client has the newest ones, so it is to be run once for all files of a module. It fails on a declaration
+// for which no client can be made.
 func generate(plugin *protogen.Plugin, library string) error {
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL)
 	var stubs []protogen.GoImportPath
