@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -64,7 +65,7 @@ type emulatedDisk struct {
 func (d *emulatedDisk) Number() uint32 { return d.number }
 
 func (d *emulatedDisk) Grow(bytes int64) (string, error) {
-	return GrownInPlace, d.node.GrowDisk(d.number, bytes)
+	return machine.GrownInPlace, d.node.GrowDisk(d.number, bytes)
 }
 
 func (d *emulatedDisk) Write(offset int64, content []byte) error {
@@ -174,7 +175,7 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 					Unmount: "ERROR_SHARING_VIOLATION"},
 			})
 			same(t, answers[25].(map[string]extend)["512"], extend{
-				Grown: GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success",
+				Grown: machine.GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success",
 				SectorsBefore:    answers[25].(map[string]extend)["512"].SectorsBefore,
 				SectorsAfter:     answers[25].(map[string]extend)["512"].SectorsAfter,
 				PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,

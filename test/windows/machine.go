@@ -18,9 +18,6 @@ type Target struct {
 	User, Secret string // CHAP
 }
 
-// GrownInPlace is how a disk grew that was there all the time.
-const GrownInPlace = machine.GrownInPlace
-
 // Unavailable is the reason why something could not be tried on a machine.
 type Unavailable = machine.Unavailable
 

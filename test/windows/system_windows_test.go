@@ -3,7 +3,6 @@
 package windows
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -19,33 +18,23 @@ func AsSystem(t testing.TB, command ...string) error {
 	if err := newService(t, name, "", command...); err != nil {
 		return err
 	}
-	m, err := winservice.Connect()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }()
-	if err := m.Start(name); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for {
-		s, err := m.Query(name)
-		if err != nil {
+	return withServices(func(m winservice.Manager) error {
+		if err := m.Start(name); err != nil {
 			return err
 		}
-		if s.State == winservice.Stopped {
-			if s.SpecificExitCode != 0 || s.ExitCode != 0 {
-				return fmt.Errorf("%q as SYSTEM: %s", command, s.Exit())
-			}
-			return nil
+		var s winservice.Installed
+		ended, err := Subject{Timeout: time.Minute}.pollUntil(func() (_ bool, err error) {
+			s, err = m.Query(name)
+			return s.State == winservice.Stopped, err
+		})
+		switch {
+		case err != nil:
+			return err
+		case !ended:
+			return fmt.Errorf("%q as SYSTEM does not end", command)
+		case s.SpecificExitCode != 0 || s.ExitCode != 0:
+			return fmt.Errorf("%q as SYSTEM: %s", command, s.Exit())
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return fmt.Errorf("%q as SYSTEM does not end: %w", command, context.Cause(ctx))
-		}
-	}
+		return nil
+	})
 }
