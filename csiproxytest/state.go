@@ -167,7 +167,7 @@ func (n *Node) WaitFor(condition func() bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	for {
-		next := func() bool { return pause(ctx) }
+		next := func() bool { time.Sleep(100 * time.Millisecond); return ctx.Err() == nil }
 		if n.emulated != nil {
 			newest := n.Newest()
 			next = func() bool { return n.emulated.Harness.Journal.Wait(ctx, newest) }
@@ -178,15 +178,5 @@ func (n *Node) WaitFor(condition func() bool) {
 		if !next() {
 			n.t.Fatalf("what the test waits for did not come within %v", waitLimit)
 		}
-	}
-}
-
-// pause waits a moment, and reports whether the context still runs.
-func pause(ctx context.Context) bool {
-	select {
-	case <-time.After(100 * time.Millisecond):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
