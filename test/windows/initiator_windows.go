@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,18 +123,10 @@ func isTestAddress(address string) bool {
 		return true
 	}
 	ip := net.ParseIP(address)
-	if ip == nil {
-		return false
-	}
-	nobodys := net.IPNet{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}
-	if ip.IsLoopback() || nobodys.Contains(ip) {
-		return true
-	}
+	reserved := net.IPNet{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}
 	own, _ := net.InterfaceAddrs()
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip) {
-			return true
-		}
-	}
-	return false
+	return ip.IsLoopback() || reserved.Contains(ip) || slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
 }
