@@ -57,8 +57,17 @@ func NewTarget(t testing.TB) Target {
 		}`, "TARGET="+name)
 		return err
 	})
-	made.IQN, err = makeTarget(name, file, made.User, made.Secret)
+	made.IQN, err = powershell(`$secret = ConvertTo-SecureString $env:SECRET -AsPlainText -Force
+		$null = New-IscsiServerTarget -TargetName $env:TARGET -InitiatorIds 'IQN:*'
+		$credential = New-Object PSCredential $env:CHAP_USER, $secret
+		Set-IscsiServerTarget -TargetName $env:TARGET -EnableChap $true -Chap $credential
+		Add-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $env:FILE
+		(Get-IscsiServerTarget -TargetName $env:TARGET).TargetIqn.ToString()`,
+		"TARGET="+name, "FILE="+file, "CHAP_USER="+made.User, "SECRET="+made.Secret)
 	check(t, err)
+	if made.IQN == "" {
+		t.Fatal("the target has no IQN")
+	}
 	atEnd(t, "ending the sessions", func(context.Context) error { return endSessions(made.IQN) })
 	return made
 }
@@ -85,21 +94,6 @@ func prepareTargetServer(t testing.TB) {
 		}
 		return winservice.Start(ctx, m, targetService)
 	}))
-}
-
-// makeTarget makes a target with CHAP, for every initiator, and gives it a disk.
-func makeTarget(name, file, user, secret string) (iqn string, err error) {
-	iqn, err = powershell(`$secret = ConvertTo-SecureString $env:SECRET -AsPlainText -Force
-		$null = New-IscsiServerTarget -TargetName $env:TARGET -InitiatorIds 'IQN:*'
-		$credential = New-Object PSCredential $env:CHAP_USER, $secret
-		Set-IscsiServerTarget -TargetName $env:TARGET -EnableChap $true -Chap $credential
-		Add-IscsiVirtualDiskTargetMapping -TargetName $env:TARGET -Path $env:FILE
-		(Get-IscsiServerTarget -TargetName $env:TARGET).TargetIqn.ToString()`,
-		"TARGET="+name, "FILE="+file, "CHAP_USER="+user, "SECRET="+secret)
-	if err == nil && iqn == "" {
-		err = errors.New("the target has no IQN")
-	}
-	return iqn, err
 }
 
 // answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not
