@@ -5,15 +5,8 @@ package reliability
 import (
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
@@ -80,18 +73,8 @@ func (e swept) failOperation(t *testing.T, target int, failure error, stays bool
 	if met == "" {
 		return "", operations
 	}
-	if err == nil {
-		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
-			t.Errorf("it answers OK, and (-want +got):\n%s", diff)
-		}
-	} else if code := status.Code(err); slices.Contains([]codes.Code{codes.Unknown, codes.Internal}, code) {
-		t.Errorf("the driver gets an error without information: %v", err)
-	}
-	if err := e.again(w); err != nil {
-		t.Errorf("the driver's retry fails: %v", err)
-	}
-	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
-		t.Errorf("after the retry (-want +got):\n%s", diff)
+	if wrong := e.judge(w, err, want, goesOn, true); wrong != "" {
+		t.Error(wrong)
 	}
 	return met, operations
 }

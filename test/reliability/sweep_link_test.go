@@ -6,11 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -25,9 +22,8 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 	mapLinked := mapShare(caller.Share, at, caller.Password)
 	for _, rebooted := range []bool{false, true} {
 		cut := newWorld(t)
-		cut.around.watch(callOf(t, mapLinked, win32.FSCTL_SET_REPARSE_POINT), func(call kernel.Call, _ func() error) error {
-			cut.around.kill()
-			return failure(call, win32.ERROR_OPERATION_ABORTED)
+		cut.around.watch(callOf(t, mapLinked, win32.FSCTL_SET_REPARSE_POINT), func(call kernel.Call, do func() error) error {
+			return dieBefore(cut, call, do)
 		})
 		if err := mapLinked(cut); err == nil {
 			t.Fatal("the call of the agent that died succeeds")
@@ -38,7 +34,7 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 		byDriver.OK(mapShare(caller.Share, "", caller.Password)(byDriver))
 		byDriver.OK(byDriver.Mkdir(at))
 		byDriver.restart(rebooted)
-		if diff := cmp.Diff(byDriver.state(), cut.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
+		if diff := byDriver.state().diff(cut.state()); diff != "" {
 			t.Errorf("rebooted: %t: the node tells the directories apart (-a driver's +the cut call's):\n%s", rebooted, diff)
 		}
 
@@ -48,7 +44,7 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 			if status.Code(err) != codes.AlreadyExists || !strings.Contains(err.Error(), "remove it with Rmdir") {
 				t.Errorf("rebooted: %t: over %s directory: %v, want AlreadyExists and Rmdir", rebooted, name, err)
 			}
-			if diff := cmp.Diff(before, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
+			if diff := before.diff(w.state()); diff != "" {
 				t.Errorf("rebooted: %t: over %s directory the retry changes (-before +after):\n%s", rebooted, name, diff)
 			}
 			w.OK(rmdir(at, false)(w))

@@ -12,6 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -31,6 +35,11 @@ type state struct {
 	Targets   []string
 	Sessions  int
 	Services  map[string]string
+}
+
+// diff compares a state with the one that it should be.
+func (want state) diff(got state) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(), protocmp.Transform())
 }
 
 // observe reads the node's storage past the disturbed agent.

@@ -12,11 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
@@ -195,19 +193,26 @@ func (p point) try(t *testing.T, want state) string {
 	if p.revival != goesOn {
 		w.restart(p.revival == rebooted)
 	}
-	if err == nil && p.revival == goesOn && p.repair == nil { // then the call is done
-		if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
+	return p.judge(w, err, want, p.revival, p.repair == nil)
+}
+
+// judge returns what is wrong with the result of a disturbed call, or with the state after the driver's retry. With
+// done, a call of an agent that lives on and that answers OK is done.
+func (e swept) judge(w *world, err error, want state, r revival, done bool) string {
+	w.t.Helper()
+	if err == nil && r == goesOn && done {
+		if diff := want.diff(w.state()); diff != "" {
 			return "it answers OK, and (-want +got):\n" + diff
 		}
 	}
-	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && p.revival == goesOn {
+	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && r == goesOn {
 		return fmt.Sprintf("the driver gets an error without information: %v", err)
 	}
-	if err := p.again(w); err != nil {
-		return fmt.Sprintf("the driver's retry %s fails: %v", p.revival, err)
+	if err := e.again(w); err != nil {
+		return fmt.Sprintf("the driver's retry %s fails: %v", r, err)
 	}
-	if diff := cmp.Diff(want, w.state(), cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
-		return fmt.Sprintf("after the retry %s (-want +got):\n%s", p.revival, diff)
+	if diff := want.diff(w.state()); diff != "" {
+		return fmt.Sprintf("after the retry %s (-want +got):\n%s", r, diff)
 	}
 	return ""
 }
