@@ -59,13 +59,9 @@ func TestKernelFaults(t *testing.T) {
 					if !testnode.Sampled(t, 2*number+i, 31*subject, every) {
 						continue
 					}
-					fault := testnode.Fault{
-						Function: call.Function, Code: call.Code, Skip: alike(want.kernel[:number], call), Times: 1,
-						Error: transientError(call, number), After: late,
-					}
 					t.Run(fmt.Sprintf("%04d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
 						t.Parallel()
-						l := s.live(t, disturbance{fault: &fault}, want)
+						l := s.live(t, disturbance{fault: faultAt(want.kernel, number, late)}, want)
 						// Calls that are made side by side come in any order.
 						if got := l.kernel[number]; call.Part == 0 && (got.Function != call.Function || got.Code != call.Code) {
 							t.Errorf("the fault met another call: %+v", got)
@@ -99,15 +95,17 @@ func (s subject) undisturbed(t *testing.T) *life {
 	return u.l
 }
 
-// alike counts the calls to which a fault for this one would apply.
-func alike(calls []kernel.Call, call kernel.Call) int {
-	n := 0
-	for _, c := range calls {
+// faultAt makes one call of a life fail once, before or after it took effect.
+func faultAt(calls []kernel.Call, number int, late bool) *testnode.Fault {
+	call := calls[number]
+	fault := &testnode.Fault{Function: call.Function, Code: call.Code, Times: 1, Error: transientError(call, number),
+		After: late}
+	for _, c := range calls[:number] { // those to which the fault would apply, too
 		if c.Function == call.Function && (call.Code == 0 || c.Code == call.Code) {
-			n++
+			fault.Skip++
 		}
 	}
-	return n
+	return fault
 }
 
 // transientError returns a failure that Windows gives for a while: files are open elsewhere, devices are not ready.

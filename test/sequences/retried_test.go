@@ -75,11 +75,9 @@ func (l *retriedLife) fail(t *testing.T, first, every int, play func(*testing.T,
 			if !testnode.Sampled(t, 2*number+i, first, every) {
 				continue
 			}
-			fault := testnode.Fault{Function: call.Function, Code: call.Code, Skip: alike(l.kernel[:number], call),
-				Times: 1, Error: transientError(call, number), After: late}
 			t.Run(fmt.Sprintf("%03d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
 				t.Parallel()
-				play(t, disturbance{fault: &fault})
+				play(t, disturbance{fault: faultAt(l.kernel, number, late)})
 			})
 		}
 	}
