@@ -62,7 +62,7 @@ func TestPersistentDisk(t *testing.T) {
 				t.Errorf("before staging IsLikelyNotMountPoint = %v, %v, want true and an error", not, err)
 			}
 			for range 2 { // a repeated call does nothing more
-				must(t, "staging", m.FormatAndMount(disk, staging, "ntfs", nil))
+				check(t, "staging", m.FormatAndMount(disk, staging, "ntfs", nil))
 			}
 			if not, err := m.IsLikelyNotMountPoint(staging); not || err != nil {
 				t.Errorf("after staging IsLikelyNotMountPoint = %v, %v, want false", not, err)
@@ -70,17 +70,17 @@ func TestPersistentDisk(t *testing.T) {
 			n.WriteFile(staging+`\data`, "precious")
 			// In its container the driver makes this directory itself: kubelet's directory is mounted there.
 			_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: publishParent})
-			must(t, "making the directory of the pod", err)
-			must(t, "publishing", m.Mount(staging, publish, "", nil))
+			check(t, "making the directory of the pod", err)
+			check(t, "publishing", m.Mount(staging, publish, "", nil))
 			if got := n.ReadFile(publish + `\data`); got != "precious" {
 				t.Errorf("the published volume holds %q", got)
 			}
 
 			before := stat(t, safe, publish)
 			number, err := strconv.ParseUint(disk, 10, 32)
-			must(t, "reading the disk's number", err)
+			check(t, "reading the disk's number", err)
 			size, err := m.GetDiskTotalBytes(disk)
-			must(t, "size of the disk", err)
+			check(t, "size of the disk", err)
 			n.GrowDisk(uint32(number), size+5<<30)
 			if grown, err := resizefs.NewResizeFs(safe).Resize(disk, publish); !grown || err != nil {
 				t.Errorf("Resize = %v, %v, want true", grown, err)
@@ -89,16 +89,16 @@ func TestPersistentDisk(t *testing.T) {
 				t.Errorf("the volume had %d bytes and has %d after 5 GiB more", before, after)
 			}
 
-			must(t, "unpublishing", m.Unmount(publish))
+			check(t, "unpublishing", m.Unmount(publish))
 			for range 2 {
-				must(t, "unstaging", m.UnmountDevice(staging))
+				check(t, "unstaging", m.UnmountDevice(staging))
 			}
 			for _, d := range n.Tree().GetDisks() {
 				if uint64(d.GetNumber()) == number && d.GetOnline() {
 					t.Error("the disk is online after unstaging")
 				}
 			}
-			must(t, "staging anew", m.FormatAndMount(disk, staging, "ntfs", nil))
+			check(t, "staging anew", m.FormatAndMount(disk, staging, "ntfs", nil))
 			if got := n.ReadFile(staging + `\data`); got != "precious" {
 				t.Errorf("the volume came back with %q", got)
 			}
@@ -111,12 +111,12 @@ func open(t *testing.T, version string) driverMounter {
 	t.Helper()
 	if version == "v1" {
 		m, err := mountmanager.NewCSIProxyMounterV1()
-		must(t, "connecting", err)
+		check(t, "connecting", err)
 		t.Cleanup(func() { _, _, _ = m.DiskClient.Close(), m.FsClient.Close(), m.VolumeClient.Close() })
 		return m
 	}
 	m, err := mountmanager.NewCSIProxyMounterV1Beta()
-	must(t, "connecting", err)
+	check(t, "connecting", err)
 	t.Cleanup(func() { _, _, _ = m.DiskClient.Close(), m.FsClient.Close(), m.VolumeClient.Close() })
 	return m
 }
@@ -127,7 +127,7 @@ func find(t *testing.T, n *csiproxytest.Node, m driverMounter) string {
 	const device = "pvc-2b6b0f4e"
 	want := n.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, Page83: "Google  " + device})
 	got, err := m.GetDiskNumber(device, "", "")
-	must(t, "finding the disk", err)
+	check(t, "finding the disk", err)
 	if got != strconv.FormatUint(uint64(want), 10) {
 		t.Fatalf("the driver finds disk %s, want %d", got, want)
 	}
@@ -138,13 +138,6 @@ func find(t *testing.T, n *csiproxytest.Node, m driverMounter) string {
 func stat(t *testing.T, safe *mount.SafeFormatAndMount, path string) int64 {
 	t.Helper()
 	_, capacity, _, _, _, _, err := mountmanager.NewStatter(safe).StatFS(path)
-	must(t, "asking for the usage", err)
+	check(t, "asking for the usage", err)
 	return capacity
-}
-
-func must(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

@@ -31,7 +31,7 @@ func offWindows(t *testing.T) (*csiproxy.Client, *adminclient.Client) {
 	}
 	client := csiproxy.New(csiproxy.Options{})
 	control, err := adminclient.Dial(t.Context(), "")
-	must(t, "connecting", err)
+	check(t, "connecting", err)
 	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
 	return client, control
 }
@@ -43,12 +43,12 @@ func TestOffWindowsLinks(t *testing.T) {
 	dir := kubelet + `\plugins\links`
 	mkdir := func(path string) {
 		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: path})
-		must(t, "making "+path, err)
+		check(t, "making "+path, err)
 	}
 	link := func(from, to string) {
 		_, err := client.Filesystem.CreateSymlink(t.Context(),
 			&csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
-		must(t, "linking "+from, err)
+		check(t, "linking "+from, err)
 	}
 	mkdir(dir + `\real`)
 	write(t, dir+`\real\data`, "precious")
@@ -60,21 +60,21 @@ func TestOffWindowsLinks(t *testing.T) {
 	wantFile(t, dir+`\second\data`, "precious")
 	write(t, dir+`\second\more`, "through two links")
 	wantFile(t, dir+`\real\more`, "through two links")
-	must(t, "renaming behind a link", os.Rename(dir+`\link\more`, dir+`\second\other`))
+	check(t, "renaming behind a link", os.Rename(dir+`\link\more`, dir+`\second\other`))
 	wantFile(t, dir+`\real\other`, "through two links")
-	must(t, "removing behind a link", os.Remove(dir+`\link\other`))
+	check(t, "removing behind a link", os.Remove(dir+`\link\other`))
 	if _, err := os.Stat(dir + `\real\other`); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file behind a link is still there: %v", err)
 	}
 
 	entries, err := os.ReadDir(dir)
-	must(t, "listing", err)
+	check(t, "listing", err)
 	for _, e := range entries {
 		if isLink := e.Type()&fs.ModeSymlink != 0; isLink != (e.Name() != "real") {
 			t.Errorf("the listing shows %s as %v", e.Name(), e.Type())
 		}
 	}
-	must(t, "removing a link", os.Remove(dir+`\link`))
+	check(t, "removing a link", os.Remove(dir+`\link`))
 	wantFile(t, dir+`\real\data`, "precious")
 	if _, err := os.ReadFile(dir + `\second\data`); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("reading through a link that leads nowhere: %v", err)
@@ -87,13 +87,13 @@ func TestOffWindowsLinks(t *testing.T) {
 
 	// A volume is written at its mount point and read through a link to that, as pods do.
 	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
-	must(t, "attaching a disk", err)
+	check(t, "attaching a disk", err)
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
 		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
-	must(t, "listing volumes", err)
+	check(t, "listing volumes", err)
 	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0],
 		TargetPath: dir + `\mount`})
-	must(t, "mounting", err)
+	check(t, "mounting", err)
 	if info, err := os.Lstat(dir + `\mount`); err != nil || info.IsDir() {
 		t.Errorf("Lstat of a mount point = %v, %v, want something that is not a plain directory", info, err)
 	}
@@ -111,7 +111,7 @@ func TestOffWindowsDirectories(t *testing.T) {
 	}
 	for _, dir := range []string{kubelet, `C:\csi`, `C:\ProgramData\Amazon\ECS`} {
 		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: dir + `\made`})
-		must(t, "making a directory", err)
+		check(t, "making a directory", err)
 		write(t, dir[len(`C:`):]+`\made\data`, dir)
 		wantFile(t, dir+`\made\data`, dir)
 	}
@@ -123,36 +123,36 @@ func TestOffWindowsSizes(t *testing.T) {
 	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
 	const below = mount + `\a b`
 	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
-	must(t, "attaching a disk", err)
+	check(t, "attaching a disk", err)
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
 		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
-	must(t, "listing volumes", err)
+	check(t, "listing volumes", err)
 	volume := volumes.GetVolumeIds()[0]
 	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: mount})
-	must(t, "mounting", err)
-	must(t, "making a directory", os.Mkdir(below, 0o700))
+	check(t, "mounting", err)
+	check(t, "making a directory", os.Mkdir(below, 0o700))
 	for range 2 {
 		write(t, below+`\data`, strings.Repeat("x", 1<<20))
 		stats, err := client.Volume.GetVolumeStats(t.Context(), &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
-		must(t, "measuring the volume", err)
+		check(t, "measuring the volume", err)
 		wantSpace(t, mount, stats.GetTotalBytes(), stats.GetUsedBytes())
 		wantSpace(t, below, stats.GetTotalBytes(), stats.GetUsedBytes())
 		_, err = control.GrowDisk(t.Context(),
 			&nodeapi.GrowDiskRequest{DiskNumber: disk.GetDiskNumber(), SizeBytes: 2 << 30})
-		must(t, "growing the disk", err)
+		check(t, "growing the disk", err)
 		_, err = client.Volume.ResizeVolume(t.Context(), &csiproxy.ResizeVolumeRequest{VolumeId: volume})
-		must(t, "resizing the volume", err)
+		check(t, "resizing the volume", err)
 	}
 
 	_, err = client.SMB.NewSmbGlobalMapping(t.Context(), &csiproxy.NewSmbGlobalMappingRequest{RemotePath: share,
 		LocalPath: link, Username: `AZURE\csi`, Password: "csi-password"})
-	must(t, "mapping", err)
+	check(t, "mapping", err)
 	for _, size := range []int64{3 << 30, 5 << 30} {
 		_, err = control.AddSMBShare(t.Context(),
 			&nodeapi.AddSMBShareRequest{Server: "fs.emulated", Share: "share", SizeBytes: size})
-		must(t, "resizing the share", err)
+		check(t, "resizing the share", err)
 		usage, err := client.NodeSteps.GetUsage(t.Context(), &csiproxy.GetUsageRequest{TargetPath: link})
-		must(t, "measuring the share", err)
+		check(t, "measuring the share", err)
 		wantSpace(t, link, size, usage.GetUsedBytes())
 	}
 }
@@ -162,8 +162,8 @@ func wantSpace(t *testing.T, path string, total, used int64) {
 	t.Helper()
 	var gotAvailable, gotTotal, gotFree uint64
 	name, err := windows.UTF16PtrFromString(path)
-	must(t, "naming "+path, err)
-	must(t, "measuring "+path, windows.GetDiskFreeSpaceEx(name, &gotAvailable, &gotTotal, &gotFree))
+	check(t, "naming "+path, err)
+	check(t, "measuring "+path, windows.GetDiskFreeSpaceEx(name, &gotAvailable, &gotTotal, &gotFree))
 	if gotTotal != uint64(total) || gotAvailable != uint64(total-used) || gotFree != gotAvailable {
 		t.Errorf("%s has %d bytes available and %d free of %d, want %d of %d", path, gotAvailable, gotFree, gotTotal,
 			total-used, total)
@@ -175,7 +175,7 @@ func TestOffWindowsUnixSockets(t *testing.T) {
 	offWindows(t)
 	const path = `C:\csi\csi.sock`
 	listener, err := net.Listen("unix", path)
-	must(t, "listening", err)
+	check(t, "listening", err)
 	if listener.Addr().String() != path {
 		t.Errorf("the listener is at %s", listener.Addr())
 	}
@@ -193,15 +193,15 @@ func TestOffWindowsUnixSockets(t *testing.T) {
 		echoed <- err
 	}()
 	connection, err := net.Dial("unix", "/csi/csi.sock") // as gRPC has it of unix:///csi/csi.sock
-	must(t, "connecting", err)
+	check(t, "connecting", err)
 	_, err = io.WriteString(connection, "sent")
-	must(t, "sending", err)
-	must(t, "ending", connection.(*net.UnixConn).CloseWrite())
+	check(t, "sending", err)
+	check(t, "ending", connection.(*net.UnixConn).CloseWrite())
 	if got, err := io.ReadAll(connection); string(got) != "sent" || err != nil {
 		t.Errorf("received %q, %v", got, err)
 	}
-	must(t, "answering", <-echoed)
-	must(t, "closing", errors.Join(connection.Close(), listener.Close()))
+	check(t, "answering", <-echoed)
+	check(t, "closing", errors.Join(connection.Close(), listener.Close()))
 	if _, err := net.Dial("unix", path); err == nil {
 		t.Error("connected without a listener")
 	}
@@ -209,7 +209,7 @@ func TestOffWindowsUnixSockets(t *testing.T) {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	must(t, "writing "+path, os.WriteFile(path, []byte(content), 0o600))
+	check(t, "writing "+path, os.WriteFile(path, []byte(content), 0o600))
 }
 
 func wantFile(t *testing.T, path, want string) {

@@ -31,9 +31,9 @@ type smbNode struct {
 func newSMBNode(t *testing.T) *smbNode {
 	t.Helper()
 	files, err := filesystem.NewClient()
-	must(t, "connecting", err)
+	check(t, "connecting", err)
 	shares, err := smb.NewClient()
-	must(t, "connecting", err)
+	check(t, "connecting", err)
 	t.Cleanup(func() { _, _ = files.Close(), shares.Close() })
 	return &smbNode{files, shares, `C:\csi\smbmounts`}
 }
@@ -156,7 +156,7 @@ func TestOffWindowsSMB(t *testing.T) {
 	}
 	for i := range 2 {
 		volume, _, _ := places(i)
-		must(t, "provisioning", node.provision(volume, share))
+		check(t, "provisioning", node.provision(volume, share))
 	}
 	if asked := removals(t, control); len(asked) != 2 {
 		t.Errorf("to make two volumes the driver unmapped the share %d times, want twice: %q", len(asked), asked)
@@ -164,8 +164,8 @@ func TestOffWindowsSMB(t *testing.T) {
 	for i := range 2 {
 		volume, staging, target := places(i)
 		for range 2 {
-			must(t, "staging", node.stage(volume, share, staging))
-			must(t, "publishing", node.publish(staging, target))
+			check(t, "staging", node.stage(volume, share, staging))
+			check(t, "publishing", node.publish(staging, target))
 		}
 		wantLink(t, staging, share)
 		wantLink(t, target, staging)
@@ -178,11 +178,11 @@ func TestOffWindowsSMB(t *testing.T) {
 	}
 	for i := range 2 {
 		volume, staging, target := places(i)
-		must(t, "unpublishing", node.rmdir(target))
+		check(t, "unpublishing", node.rmdir(target))
 		if asked := removals(t, control); len(asked) > 2 {
 			t.Errorf("the driver unmaps a share that a volume is staged on: %q", asked)
 		}
-		must(t, "unstaging", node.unstage(volume, staging))
+		check(t, "unstaging", node.unstage(volume, staging))
 	}
 	if asked := removals(t, control); len(asked) != 3 {
 		t.Errorf("for the last volume the driver unmapped the share %d times, want once: %q", len(asked)-2, asked)
@@ -193,7 +193,7 @@ func TestOffWindowsSMB(t *testing.T) {
 		}
 	}
 	state, err := control.Inspect(t.Context(), &admin.InspectRequest{})
-	must(t, "asking for the mappings", err)
+	check(t, "asking for the mappings", err)
 	if left := state.GetSmbMappings(); len(left) > 0 {
 		t.Errorf("mappings are left: %v", left)
 	}
@@ -203,7 +203,7 @@ func TestOffWindowsSMB(t *testing.T) {
 func removals(t *testing.T, agent nodeapi.EmulatedNodeClient) (requests []string) {
 	t.Helper()
 	answer, err := agent.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "smb/RemoveSmbGlobalMapping"})
-	must(t, "reading the journal", err)
+	check(t, "reading the journal", err)
 	for _, e := range answer.GetEntries() {
 		if e.GetApi() != nil {
 			requests = append(requests, e.GetApi().GetRequest())
