@@ -195,48 +195,39 @@ func (c *calls) osMkdirAll(path string) error {
 	return c.step("mkdirall", func() error { return mkdirAll(c.node, path) })
 }
 
-func (c *calls) osReadDir(path string) error {
-	return c.step("readdir", func() error {
+// onHost does something with a path of the node where the driver's container has it.
+func (c *calls) onHost(name, path string, do func(host string) error) error {
+	return c.step(name, func() error {
 		host, err := c.node.Emulated.HostPath(withDrive(path))
 		if err == nil {
-			_, err = os.ReadDir(host)
+			err = do(host)
 		}
 		return err
 	})
 }
 
+func (c *calls) osReadDir(path string) error {
+	return c.onHost("readdir", path, func(host string) error { _, err := os.ReadDir(host); return err })
+}
+
 // osLstat looks at a path without following a link at its end.
 func (c *calls) osLstat(path string) error {
-	return c.step("lstat", func() error {
-		host, err := c.node.Emulated.HostPath(parent(withDrive(path)))
-		if err == nil {
-			_, err = os.Lstat(filepath.Join(host, name(path)))
-		}
+	return c.onHost("lstat", parent(withDrive(path)), func(dir string) error {
+		_, err := os.Lstat(filepath.Join(dir, name(path)))
 		return err
 	})
 }
 
 // osRemove removes a directory or a link that is not followed.
 func (c *calls) osRemove(path string) error {
-	return c.step("remove", func() error {
-		host, err := c.node.Emulated.HostPath(parent(withDrive(path)))
-		if err == nil {
-			err = os.Remove(filepath.Join(host, name(path)))
-		}
-		return err
-	})
+	return c.onHost("remove", parent(withDrive(path)),
+		func(dir string) error { return os.Remove(filepath.Join(dir, name(path))) })
 }
 
 // osStatfs asks for the size of the volume that a path leads to; on an emulated node it can only check that the path
 // leads to a directory.
 func (c *calls) osStatfs(path string) error {
-	return c.step("statfs", func() error {
-		host, err := c.node.Emulated.HostPath(path)
-		if err == nil {
-			_, err = os.Stat(host)
-		}
-		return err
-	})
+	return c.onHost("statfs", path, func(host string) error { _, err := os.Stat(host); return err })
 }
 
 func name(path string) string { return path[strings.LastIndex(path, `\`)+1:] }
