@@ -5,7 +5,6 @@ package contract
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	released "github.com/kubernetes-csi/csi-proxy/client/api"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -39,7 +33,6 @@ type kernelExample struct {
 
 // kernelGroup is the content of one file.
 type kernelGroup struct {
-	file protoreflect.FileDescriptor
 	// varies holds, for methods whose calls are not always exactly these, the cause of the difference.
 	varies   map[string]string
 	examples []kernelExample
@@ -55,54 +48,56 @@ type exampleNode struct {
 
 func TestKernelCalls(t *testing.T) {
 	groups := map[string]kernelGroup{
-		"disk":       {diskapi.File_client_api_disk_v1_api_proto, diskVaries(), diskExamples(), nil},
-		"filesystem": {filesystemapi.File_client_api_filesystem_v2alpha1_api_proto, filesystemVaries(), filesystemExamples(), nil},
-		"volume":     {volumeapi.File_client_api_volume_v2alpha1_api_proto, volumeVaries(), volumeExamples(), nil},
-		"smb":        {smbapi.File_client_api_smb_v1_api_proto, smbVaries(), smbExamples(), nil},
-		"iscsi":      {iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, iscsiVaries(), iscsiExamples(), nil},
-		"system":     {systemapi.File_client_api_system_v1alpha1_api_proto, systemVaries(), systemExamples(), nil},
-		"nodesteps":  {nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto, nil, stepExamples(), []string{"StageDisk", "GetUsage"}},
+		"disk":       {diskVaries(), diskExamples(), nil},
+		"filesystem": {filesystemVaries(), filesystemExamples(), nil},
+		"volume":     {volumeVaries(), volumeExamples(), nil},
+		"smb":        {smbVaries(), smbExamples(), nil},
+		"iscsi":      {iscsiVaries(), iscsiExamples(), nil},
+		"system":     {systemVaries(), systemExamples(), nil},
+		"nodesteps":  {nil, stepExamples(), []string{"StageDisk", "GetUsage"}},
 	}
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		t.Run(name, func(t *testing.T) {
+	files, err := released.Descriptors()
+	caller.OK(t, err)
+	for _, group := range versions.Groups() {
+		hub, err := files.FindDescriptorByName(protoreflect.FullName(group.ServiceName(group.Hub)))
+		caller.OK(t, err)
+		t.Run(group.Name, func(t *testing.T) {
 			t.Parallel()
-			groups[name].compare(t, filepath.Join("testdata", name+".txt"))
+			groups[group.Name].compare(t, hub.(protoreflect.ServiceDescriptor).Methods(),
+				filepath.Join("testdata", group.Name+".txt"))
 		})
 	}
 }
 
 // compare writes the group's text, method by method as the proto has them, and compares it with the file.
-func (g kernelGroup) compare(t *testing.T, file string) {
+func (g kernelGroup) compare(t *testing.T, methods protoreflect.MethodDescriptors, file string) {
 	t.Helper()
 	var text strings.Builder
 	left := len(g.examples)
-	for i := range g.file.Services().Len() {
-		methods := g.file.Services().Get(i).Methods()
-		for i := range methods.Len() {
-			method := string(methods.Get(i).Name())
-			if g.only != nil && !slices.Contains(g.only, method) {
+	for i := range methods.Len() {
+		method := string(methods.Get(i).Name())
+		if g.only != nil && !slices.Contains(g.only, method) {
+			continue
+		}
+		fmt.Fprintf(&text, "== %s\n", method)
+		if note := g.varies[method]; note != "" {
+			fmt.Fprintf(&text, "# Varies: %s\n", note)
+		}
+		before := left
+		for _, e := range g.examples {
+			if e.method != method {
 				continue
 			}
-			fmt.Fprintf(&text, "== %s\n", method)
-			if note := g.varies[method]; note != "" {
-				fmt.Fprintf(&text, "# Varies: %s\n", note)
+			left--
+			fmt.Fprintf(&text, "%s\n", e.when)
+			for _, line := range e.kernelCalls(t) {
+				fmt.Fprintf(&text, "  %s\n", line)
 			}
-			before := left
-			for _, e := range g.examples {
-				if e.method != method {
-					continue
-				}
-				left--
-				fmt.Fprintf(&text, "%s\n", e.when)
-				for _, line := range e.kernelCalls(t) {
-					fmt.Fprintf(&text, "  %s\n", line)
-				}
-			}
-			if left == before {
-				t.Errorf("there is no example of %s", method)
-			}
-			text.WriteString("\n")
 		}
+		if left == before {
+			t.Errorf("there is no example of %s", method)
+		}
+		text.WriteString("\n")
 	}
 	if left != 0 {
 		t.Errorf("%d examples are of no method", left)

@@ -16,15 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	nodestepsapi "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	released "github.com/kubernetes-csi/csi-proxy/client/api"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 func sweptCalls() []swept {
@@ -48,17 +44,14 @@ func reads() []string {
 // TestEveryMethodIsSwept: a method is listed as a read, or has an example.
 func TestEveryMethodIsSwept(t *testing.T) {
 	var want []string
-	for _, file := range []protoreflect.FileDescriptor{
-		diskapi.File_client_api_disk_v1_api_proto, filesystemapi.File_client_api_filesystem_v2alpha1_api_proto,
-		iscsiapi.File_client_api_iscsi_v1alpha2_api_proto, nodestepsapi.File_client_api_nodesteps_v1alpha1_api_proto,
-		smbapi.File_client_api_smb_v1_api_proto,
-		systemapi.File_client_api_system_v1alpha1_api_proto, volumeapi.File_client_api_volume_v2alpha1_api_proto,
-	} {
-		for i := range file.Services().Len() {
-			service := file.Services().Get(i)
-			for i := range service.Methods().Len() {
-				want = append(want, string(service.Name())+"/"+string(service.Methods().Get(i).Name()))
-			}
+	files, err := released.Descriptors()
+	caller.OK(t, err)
+	for _, group := range versions.Groups() {
+		hub, err := files.FindDescriptorByName(protoreflect.FullName(group.ServiceName(group.Hub)))
+		caller.OK(t, err)
+		methods := hub.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			want = append(want, group.Service+"/"+string(methods.Get(i).Name()))
 		}
 	}
 	got := reads()
