@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -33,9 +34,7 @@ const guideHome = "/home/me"
 // files as they are here, committed or not, and nothing that git ignores.
 func newHome(t *testing.T) string {
 	t.Helper()
-	home, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has too long a path for a socket
-	caller.OK(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	home := testnode.ShortDir(t)
 	clone := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", `cd "$1"
 		git clone --quiet --no-checkout . "$2"
 		git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do

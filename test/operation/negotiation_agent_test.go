@@ -5,7 +5,6 @@ package operation
 import (
 	"context"
 	"crypto/rand"
-	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -28,16 +27,13 @@ type agentHome struct {
 	pipes string // the prefix of the pipes, on Windows
 }
 
-// newAgentHome returns one with a path that is short enough for sockets, whatever the test is called.
+// newAgentHome returns one with a path that is short enough for sockets.
 func newAgentHome(t testing.TB) agentHome {
 	t.Helper()
 	if testnode.OnWine() {
 		t.Skip("require Windows or another system: this test proves nothing under Wine")
 	}
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir has the test's name in it
-	caller.OK(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return agentHome{t: t, dir: dir, pipes: "negotiation-" + rand.Text() + "-"}
+	return agentHome{t: t, dir: testnode.ShortDir(t), pipes: "negotiation-" + rand.Text() + "-"}
 }
 
 // start starts an agent that serves what the values of -api leave, and everything when there are none. The returned

@@ -5,7 +5,6 @@ package published
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,20 +15,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
 // TestOldAgent: with an agent that has only old versions a mount.Interface works, and a step says what is missing and
 // changes nothing. Without any agent it says that instead.
 func TestOldAgent(t *testing.T) {
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // t.TempDir is too long for a socket
-	check(t, "making a directory", err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var old apis.Selection
 	for _, version := range []string{"disk=v1beta1", "filesystem=v1beta1", "volume=v1beta1", "nodesteps=off"} {
 		check(t, version, old.Set(version))
 	}
-	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
+	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: testnode.ShortDir(t), Node: emulated.Options{},
 		Config: agent.Config{APIs: &old}})
 	check(t, "starting the agent", err)
 	t.Cleanup(func() {

@@ -7,7 +7,6 @@ import (
 	crand "crypto/rand"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -41,15 +41,12 @@ type loadNode struct {
 // open makes the node and starts the first agent.
 func open(t *testing.T) *loadNode {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // the test's name in it would make the sockets' paths too long
-	caller.OK(t, err)
-	p := &loadNode{dir: dir, pipes: "load-" + crand.Text() + "-"}
+	p := &loadNode{dir: testnode.ShortDir(t), pipes: "load-" + crand.Text() + "-"}
 	caller.OK(t, p.start())
 	t.Cleanup(func() {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-		_ = os.RemoveAll(dir)
 	})
 	return p
 }
