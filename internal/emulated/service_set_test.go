@@ -18,12 +18,12 @@ func TestSetService(t *testing.T) {
 		services.Spec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
 		services.Spec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
 	)})
-	must(t, n.SetService("BASE", services.Change{State: new(uint32(stopped))}))
+	must(t, n.SetService("BASE", services.Change{State: new(stopped)}))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", services.Change{State: new(uint32(starting)), PendingQueries: new(2),
-		StartType: new(uint32(win32.SERVICE_DISABLED))}))
+	must(t, n.SetService("base", services.Change{State: new(starting), PendingQueries: new(2),
+		StartType: new(win32.SERVICE_DISABLED)}))
 	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
 	}
