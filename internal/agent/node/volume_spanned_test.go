@@ -80,14 +80,11 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 
 // TestSystemDiskStaysWritable: Windows would not run for long.
 func TestSystemDiskStaysWritable(t *testing.T) {
-	k := emulate(t, emulated.Options{})
-	n := bare(t, k)
+	n := bare(t, emulate(t, emulated.Options{}))
 	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errdefs.HasReason(err, reason.SystemDisk) {
 		t.Errorf("got %v, want %s", err, reason.SystemDisk)
 	}
-	if err := n.Disks.SetDiskReadOnly(t.Context(), 1, true); err != nil {
-		t.Errorf("another disk: %v", err)
-	}
+	must(t, n.Disks.SetDiskReadOnly(t.Context(), 1, true))
 }
 
 // moving is a node one of whose volumes is found on another disk when it is looked for again.

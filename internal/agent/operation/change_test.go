@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
@@ -128,22 +127,6 @@ func TestOperationWithoutCallersDoesNotStart(t *testing.T) {
 			t.Errorf("the next caller got %d, %v, want its own run", value, err)
 		}
 		_, _ = holder()
-	})
-}
-
-func TestPanicEndsOneCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := NewRunner(Config{})
-		j := On("test", Disk(1))
-		_, err := Change(t.Context(), n, j, func(*Operation) (int, error) { panic("boom") })
-		var failure *errdefs.Error
-		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
-			t.Fatalf("got %v, want Internal, PANIC", err)
-		}
-		if value, err := Change(t.Context(), n, j, func(*Operation) (int, error) { return 3, nil }); value != 3 ||
-			err != nil {
-			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
-		}
 	})
 }
 

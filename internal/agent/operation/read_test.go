@@ -67,22 +67,26 @@ func TestReadsAreNotJoined(t *testing.T) {
 	})
 }
 
-func TestPanicEndsOneRead(t *testing.T) {
+// A panic ends one operation, and keeps none of its locks.
+func TestPanicEndsOneOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})
-		_, err := Read(t.Context(), n, On("test"), func(o *Operation) (int, error) {
+		_, change := Change(t.Context(), n, On("test", Disk(1)), func(*Operation) (int, error) { panic("boom") })
+		_, read := Read(t.Context(), n, On("test"), func(o *Operation) (int, error) {
 			if err := o.Lock(Disk(1)); err != nil {
 				return 0, err
 			}
 			panic("boom")
 		})
-		var failure *errdefs.Error
-		if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
-			t.Fatalf("got %v, want Internal, PANIC", err)
+		for what, err := range map[string]error{"change": change, "read": read} {
+			var failure *errdefs.Error
+			if !errors.As(err, &failure) || failure.Class != errdefs.Internal || failure.Reason != reason.Panic {
+				t.Errorf("%s: got %v, want Internal, PANIC", what, err)
+			}
 		}
 		value, err := Change(t.Context(), n, On("test", Disk(1)), func(*Operation) (int, error) { return 3, nil })
 		if value != 3 || err != nil {
-			t.Errorf("the next call got %d, %v: the panic kept its lock", value, err)
+			t.Errorf("the next call got %d, %v: a panic kept its lock", value, err)
 		}
 	})
 }
@@ -142,7 +146,6 @@ type holder struct{ held atomic.Int32 }
 
 func (h *holder) hold(context.Context) Lease { h.held.Add(1); return h }
 func (h *holder) Release()                   { h.held.Add(-1) }
-func (h *holder) Client() any                { return h }
 
 func TestLeaseIsHeldUntilOperationEnds(t *testing.T) {
 	for name, start := range map[string]func(ctx context.Context, n *Runner, f func(*Operation) (int, error)) (int, error){
