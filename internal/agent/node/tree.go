@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/Microsoft/go-winio/pkg/guid"
+
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -192,20 +194,12 @@ func partitionKind(p win32.Partition) string {
 	if p.Style != win32.PARTITION_STYLE_GPT {
 		return fmt.Sprintf("MBR type 0x%02x", p.MBRType)
 	}
-	switch p.Type {
-	case win32.PartitionBasicData:
-		return "basic data"
-	case win32.PartitionMSR:
-		return "Microsoft Reserved"
-	case win32.PartitionEFISystem:
-		return "EFI system"
-	case win32.PartitionRecovery:
-		return "recovery"
-	case win32.PartitionLDMMetadata, win32.PartitionLDMData:
-		return "dynamic disk"
-	default:
-		return "type " + p.Type.String()
+	names := map[guid.GUID]string{
+		win32.PartitionBasicData: "basic data", win32.PartitionMSR: "Microsoft Reserved",
+		win32.PartitionEFISystem: "EFI system", win32.PartitionRecovery: "recovery",
+		win32.PartitionLDMMetadata: "dynamic disk", win32.PartitionLDMData: "dynamic disk",
 	}
+	return cmp.Or(names[p.Type], "type "+p.Type.String())
 }
 
 // attributesOf names the attributes of a GPT partition with basic data ("PARTITION_INFORMATION_GPT").
@@ -229,24 +223,10 @@ func attributesOf(p win32.Partition) (names []string) {
 
 // busTypeName names the bus of a disk (STORAGE_BUS_TYPE).
 func busTypeName(busType uint32) string {
-	switch busType {
-	case win32.BusTypeScsi:
-		return "SCSI"
-	case win32.BusTypeiScsi:
-		return "iSCSI"
-	case win32.BusTypeSas:
-		return "SAS"
-	case win32.BusTypeSata:
-		return "SATA"
-	case win32.BusTypeVirtual:
-		return "virtual"
-	case win32.BusTypeFileBackedVirtual:
-		return "file-backed virtual"
-	case win32.BusTypeSpaces:
-		return "Storage Spaces"
-	case win32.BusTypeNvme:
-		return "NVMe"
-	default:
-		return fmt.Sprintf("bus type %d", busType)
+	names := map[uint32]string{
+		win32.BusTypeScsi: "SCSI", win32.BusTypeiScsi: "iSCSI", win32.BusTypeSas: "SAS", win32.BusTypeSata: "SATA",
+		win32.BusTypeVirtual: "virtual", win32.BusTypeFileBackedVirtual: "file-backed virtual",
+		win32.BusTypeSpaces: "Storage Spaces", win32.BusTypeNvme: "NVMe",
 	}
+	return cmp.Or(names[busType], fmt.Sprintf("bus type %d", busType))
 }
