@@ -107,7 +107,8 @@ func inspectLinks(response *api.InspectResponse, n *node.Node, thorough bool,
 		return err
 	})
 	inspectPart("disks that do not answer", func(ctx context.Context) (err error) {
-		response.DiskTroubles, err = n.Disks.Troubles(ctx, missesVolume(links))
+		misses := func(d *api.Dangling) bool { return d.GetKind() == api.DanglingKind_DANGLING_KIND_MOUNT_POINT }
+		response.DiskTroubles, err = n.Disks.Troubles(ctx, slices.ContainsFunc(links.Dangling, misses))
 		return err
 	})
 }
@@ -125,10 +126,4 @@ func linkTo(links node.Links, share string) string {
 		}
 	}
 	return ""
-}
-
-// missesVolume reports whether a mount point misses its volume.
-func missesVolume(links node.Links) bool {
-	return slices.ContainsFunc(links.Dangling,
-		func(d *api.Dangling) bool { return d.GetKind() == api.DanglingKind_DANGLING_KIND_MOUNT_POINT })
 }

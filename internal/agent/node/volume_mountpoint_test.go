@@ -261,34 +261,17 @@ func TestMountPointReplacedBesideAScanner(t *testing.T) {
 func TestReplacedWhileMounting(t *testing.T) {
 	const elsewhere = leafParent + `\elsewhere`
 	for name, c := range map[string]struct {
-		replace func(t *testing.T, k *emulated.Node, other string)
-		reason  string
-		there   func(other string) string
+		replace       func(k *emulated.Node, other string)
+		reason, there string
 	}{
-		"nothing": {
-			func(*testing.T, *emulated.Node, string) {}, reason.NotMounted, func(string) string { return "no volume" },
-		},
-		"a directory": {func(t *testing.T, k *emulated.Node, _ string) {
-			t.Helper()
-			h, err := k.OpenFile(nil, `\\?\`+leafPath, kernel.OpenOptions{
-				Access: winfs.OpenDirectory, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
-				Options: win32.FILE_DIRECTORY_FILE,
-			})
-			must(t, err)
-			_ = h.Close()
-		}, reason.NotMounted, func(string) string { return "no volume" }},
-		"a junction": {
-			func(t *testing.T, k *emulated.Node, _ string) {
-				t.Helper()
-				plantJunction(t, k, leafPath, `C:\Windows`)
-			}, reason.NotMounted, func(string) string { return `a link to \??\C:\Windows` },
-		},
-		"another volume": {
-			func(t *testing.T, k *emulated.Node, other string) {
-				t.Helper()
-				plantJunction(t, k, leafPath, strings.TrimPrefix(other, `\\?\`))
-			}, reason.OtherVolumeMounted, func(other string) string { return "volume " + other },
-		},
+		"nothing": {func(*emulated.Node, string) {}, reason.NotMounted, "no volume"},
+		"a directory": {func(k *emulated.Node, _ string) { newDirectory(t, k, leafPath) },
+			reason.NotMounted, "no volume"},
+		"a junction": {func(k *emulated.Node, _ string) { plantJunction(t, k, leafPath, `C:\Windows`) },
+			reason.NotMounted, `a link to \??\C:\Windows`},
+		"another volume": {func(k *emulated.Node, other string) {
+			plantJunction(t, k, leafPath, strings.TrimPrefix(other, `\\?\`))
+		}, reason.OtherVolumeMounted, "volume OTHER"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var other string
@@ -300,7 +283,7 @@ func TestReplacedWhileMounting(t *testing.T) {
 					undone = append(undone, call.Object)
 				case call.Function == "SetVolumeMountPoint" && err == nil:
 					move(t, k, leafPath, leafParent, "elsewhere")
-					c.replace(t, k, other)
+					c.replace(k, other)
 				}
 				return err
 			})
@@ -312,7 +295,7 @@ func TestReplacedWhileMounting(t *testing.T) {
 				e.Class != errdefs.FailedPrecondition || e.Reason != c.reason {
 				t.Errorf("MountVolume: %v, want %s", err, c.reason)
 			}
-			for _, text := range []string{leafPath, volumes[0], c.there(other)} {
+			for _, text := range []string{leafPath, volumes[0], strings.ReplaceAll(c.there, "OTHER", other)} {
 				if !strings.Contains(log.String(), strings.Trim(strconv.Quote(text), `"`)) {
 					t.Errorf("the log does not name %s:\n%s", text, &log)
 				}
