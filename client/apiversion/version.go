@@ -100,8 +100,7 @@ const (
 // Compare orders v relative to other by age: first by major number, then alpha before beta before stable, then by the
 // number after alpha or beta. So v1alpha1 < v1beta1 < v1 < v2alpha1.
 //
-// This is not the order in which Kubernetes lists versions by preference; there every stable version ranks above every
-// beta, and v1 above v2alpha1.
+// This is not Kubernetes' order of preference, in which every stable version ranks above every beta: v1 above v2alpha1.
 func (v Version) Compare(other Version) Comparison {
 	return Comparison(cmp.Or(
 		cmp.Compare(v.major, other.major),

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// openTimeout bounds opening an endpoint, for Open and for every later attempt. Drivers choose their API version by
-	// whether it succeeds in time.
+	// openTimeout bounds each attempt to open an endpoint. Drivers choose their API version by whether it succeeds.
 	openTimeout = 2 * time.Second
 
 	// An agent that restarts is back within seconds and has few clients, so these may try often.
@@ -51,8 +50,7 @@ func Open(ctx context.Context, target string, options Options) (*grpc.ClientConn
 		return nil, err
 	}
 	opener := &opener{endpoint: where, limit: openTimeout}
-	// The target is a constant because the name of a pipe fits in no URL. The authority is one that every HTTP/2 server
-	// considers valid.
+	// The target is a constant: a pipe's name fits in no URL. Every HTTP/2 server considers the authority valid.
 	conn, err := grpc.NewClient("passthrough:///csi-proxy", append(dialOptions(opener), options.Dial...)...)
 	if err != nil {
 		return nil, &Error{Name: where.name, Address: where.address, Err: err}

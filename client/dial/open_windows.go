@@ -13,8 +13,7 @@ func locate(target, _ string) (endpoint, error) {
 	return locatePipe(target)
 }
 
-// openAddress opens a pipe, and waits while all instances are busy. go-winio opens it at anonymous impersonation level,
-// so the agent can't act as the caller.
+// openAddress opens a pipe, or waits while it is busy, at anonymous level: the agent can't act as the caller.
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-client
 func openAddress(ctx context.Context, address string) (net.Conn, error) {
 	return winio.DialPipeContext(ctx, address)

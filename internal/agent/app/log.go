@@ -20,8 +20,7 @@ import (
 // megabyte is the unit of klog's -log_file_max_size.
 const megabyte = 1 << 20
 
-// LogFlags are the flags of the log: klog's own and those that register adds. Package logfile writes the files: klog
-// would empty a full one, and never replaces one by age.
+// LogFlags are klog's flags and those that register adds. Klog would empty a full file, so package logfile writes them.
 type LogFlags struct {
 	ToStderr  bool
 	File, Dir string // empty: none

@@ -14,8 +14,7 @@ type VolumeID struct {
 	GUID guid.GUID
 }
 
-// String returns the volume's name as the agent reports it, which is also the path of its root directory:
-// \\?\Volume{01234567-89ab-cdef-0123-456789abcdef}\.
+// String returns the volume's name, also the path of its root: \\?\Volume{01234567-89ab-cdef-0123-456789abcdef}\.
 func (v VolumeID) String() string { return v.Device() + `\` }
 
 // Device returns the path that opens the volume itself: its name without the trailing backslash.

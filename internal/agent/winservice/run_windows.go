@@ -20,8 +20,7 @@ import (
 // A service with a process of its own may have any name: Windows ignores the one that the process gives.
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_table_entryw
 func Run(task Task) error {
-	// A service is a console process as well: while it is still stopping it gets CTRL_SHUTDOWN_EVENT, which ends it
-	// unless the event is handled.
+	// A service is a console process, too: as it stops it gets CTRL_SHUTDOWN_EVENT, which ends it unless handled.
 	shutdowns := make(chan os.Signal, 1)
 	signal.Notify(shutdowns, syscall.SIGTERM)
 	defer signal.Stop(shutdowns)
