@@ -93,6 +93,9 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 		if i%2 == 1 {
 			_ = p.Command.Process.Signal(syscall.SIGTERM)
 			<-p.Ended
+			if code := p.Command.ProcessState.ExitCode(); code != 0 { // not 0 if it cut calls off
+				t.Errorf("the agent that was stopped ends with %d:\n%s", code, p.Logged())
+			}
 		} else {
 			p.Kill()
 		}
