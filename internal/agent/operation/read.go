@@ -4,7 +4,11 @@ package operation
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
 // Read runs an operation that changes nothing, on a goroutine of its own. It never joins another caller's read, which
@@ -34,4 +38,54 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 		entry.Update(func(t *task) { t.left = time.Now() })
 		return value, gaveUpRead(ctx, request)
 	}
+}
+
+// Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread
+// of its own. Another read of the same object would only add one more; reads of other objects are not affected.
+const (
+	stuckAfter = 2 * time.Second // how long after its caller gave up a read counts as stuck
+	maxStuck   = 2               // reads of one object that may be stuck
+)
+
+// refuseStuck refuses a read when the allowed number of reads of the object are stuck already.
+func (r *Runner) refuseStuck(x Object) error {
+	count, oldest := r.unanswered(x, stuckAfter)
+	if count < maxStuck {
+		return nil
+	}
+	return errdefs.Unavailable.Errorf(reason.NotAnswering,
+		"%s is not responding: %d calls are stuck in Windows (oldest %v); retry later", x, count,
+		oldest.Round(time.Second))
+}
+
+// unanswered counts the reads of an object whose callers gave up so long ago, and returns the age of the oldest.
+func (r *Runner) unanswered(x Object, after time.Duration) (count int, oldest time.Duration) {
+	r.tasks.Each(func(since time.Time, t *task) {
+		if t.stuckAt(x, after) {
+			count, oldest = count+1, max(oldest, time.Since(since))
+		}
+	})
+	return count, oldest
+}
+
+// stuckAt reports whether a task is a read at an object whose caller gave up that long ago.
+func (t *task) stuckAt(x Object, after time.Duration) bool {
+	if t.left.IsZero() || time.Since(t.left) < after {
+		return false
+	}
+	same := func(y Object) bool { return y.key() == x.key() }
+	return same(t.at) || slices.ContainsFunc(t.request.stuckObjects(), same)
+}
+
+// TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,
+// and refuses if that object is stuck. Until restore is called, a hang counts against that object.
+func (o *Operation) TrackObject(x Object) (restore func(), err error) {
+	if o.reads {
+		if err := o.runner.refuseStuck(x); err != nil {
+			return nil, err
+		}
+	}
+	var before Object
+	o.entry.Update(func(t *task) { before, t.at = t.at, x })
+	return func() { o.entry.Update(func(t *task) { t.at = before }) }, nil
 }
