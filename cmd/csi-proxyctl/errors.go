@@ -27,7 +27,8 @@ import (
 // text returns an error's text for the user: the cause and the next command.
 func (a *connection) text(err error) string {
 	text := a.reason(err)
-	if a.running == nil || !a.onEmulatedNode(a.running) || status.Code(err) != codes.NotFound {
+	if a.running == nil || !a.onEmulatedNode(a.running) || status.Code(err) != codes.NotFound ||
+		errors.As(err, new(*csiproxy.Error)) { // whose text has its advice
 		return text
 	}
 	takes := a.takes[a.running]
