@@ -147,7 +147,6 @@ func (r *report) grown(d treeview.Disk) {
 		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
 }
 
-// volumes judges volumes with a file system.
 func (r *report) volumes() {
 	for d, p := range r.Tree.Volumes() {
 		v := p.Volume
