@@ -41,7 +41,7 @@ func named(name string) doctor.Facts {
 			SmbMappings: []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name, Error: name, Refused: true},
 				{RemotePath: `\\s\` + name, Status: name}},
 			UnusableDirectories: []*admin.WorkingDirectory{{Path: name, Error: name, LinkTarget: name}},
-			MissingPrivileges: []*admin.Privilege{{Name: name, UserRight: name, NeededFor: name}},
+			MissingPrivileges:   []*admin.Privilege{{Name: name, UserRight: name, NeededFor: name}},
 		},
 		AutomountOff: true, SANPolicy: doctor.OfflineAll,
 		Directories: []doctor.Directory{{Path: name, Who: []string{name}}, {Path: `C:\` + name, Who: []string{name}}},
