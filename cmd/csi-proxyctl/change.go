@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
@@ -83,13 +82,8 @@ func (a *connection) describe(c *cobra.Command, args []string) (lines []string, 
 	}
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
-	if a.onEmulatedNode(c) {
-		_, err = invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
-	} else if _, err = a.client().Connect(ctx); err != nil {
-		err = failure{explain(err)}
-	}
-	if err != nil {
-		return nil, err
+	if _, err := a.client().Connect(ctx); err != nil {
+		return nil, failure{explain(err)}
 	}
 	for i, of := range a.takes[c][:len(args)] {
 		if of.describe == nil || c.Annotations[effect] != "" && i < len(args)-1 {
@@ -153,9 +147,6 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 }
 
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
-	if len(args) == 1 { // a session of an emulated node
-		return nil, nil
-	}
 	r, err := invoke(ctx, a, csiproxy.IscsiClient.GetTargetDisks,
 		&csiproxy.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 	if len(r.GetDiskIDs()) == 0 {

@@ -101,13 +101,22 @@ func change[C, T any, Q pointer[T], R proto.Message](a *connection, name, short 
 // changeWith is change with a request whose other fields are set already, or by flags.
 func changeWith[C any, Q, R proto.Message](a *connection, name, short string, request Q, m method[C, Q, R],
 	takes ...string) *cobra.Command {
-	return withDryRun(calls(a, a.command(name, short, takes...), request, m, nil))
+	c := calls(a, a.command(name, short, takes...), request, m, nil)
+	if isAdmins(request) { // an emulated node is there to be changed
+		return c
+	}
+	return withDryRun(c)
+}
+
+// isAdmins reports whether a request is one of the admin endpoint, not of the API.
+func isAdmins(request proto.Message) bool {
+	return request.ProtoReflect().Descriptor().ParentFile().Package().Parent() != ""
 }
 
 func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q, m method[C, Q, R],
 	show func(args []string, response R) answer) *cobra.Command {
-	if of := request.ProtoReflect().Descriptor(); of.ParentFile().Package().Parent() == "" { // not the admin endpoint's
-		a.calledBy(c, strings.TrimSuffix(string(of.Name()), "Request"))
+	if !isAdmins(request) {
+		a.calledBy(c, strings.TrimSuffix(string(request.ProtoReflect().Descriptor().Name()), "Request"))
 	}
 	fields := namesOf(a.takes[c], func(of argument) protoreflect.FieldDescriptor { return fieldOf(request, of) })
 	return a.runs(c, func(ctx context.Context, args []string) (answer, error) {
