@@ -144,7 +144,7 @@ is already connected stays connected, whatever the credentials.`
 	auth := c.Flags().String("auth", "none",
 		"`method` by which the node and the target authenticate themselves: none, chap or mutual-chap")
 	c.Flags().StringVar(&request.ChapUsername, "user", "", "CHAP user `name` (default: the node's initiator name)")
-	readSecret := optionalPassword(c, "`file` with the CHAP secret, 12 to 16 bytes; -: standard input", &request.ChapSecret)
+	readSecret := optionalPassword(c, "`file` with the CHAP secret, 12 to 16 bytes; -: stdin", &request.ChapSecret)
 	complete(c, "auth", "none", "chap", "mutual-chap")
 	return prepared(c, func([]string) error {
 		types := map[string]csiproxy.AuthenticationType{"none": csiproxy.AuthenticationType_NONE,
