@@ -177,7 +177,7 @@ func (v *shareVolume) change(node csi.NodeClient, staged bool, password string) 
 func (v *shareVolume) publish(ctx context.Context, node csi.NodeClient, password string) error {
 	_, err := node.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
 		VolumeId: v.name, StagingTargetPath: v.staging(), TargetPath: target(v.name), VolumeCapability: capability(),
-		Secrets: secrets(password),
+		VolumeContext: map[string]string{"source": v.share}, Secrets: secrets(password),
 	})
 	return err
 }

@@ -53,6 +53,9 @@ func (l *Local) Invoke(ctx context.Context, method string, request, response any
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
+	if err := ctx.Err(); err != nil { // as over a socket, nothing is begun
+		return status.FromContextError(err).Err()
+	}
 	answer, err := m.interceptors.unary(ctx, nil, m.info, func(ctx context.Context, _ any) (any, error) {
 		return m.call(ctx, recordRequest(ctx, func(to any) error { return copyMessage(to, request) }))
 	})
