@@ -33,8 +33,8 @@ const busyTime = 500 * time.Millisecond
 var ErrReplaced = errors.New("another mount point or link has come there")
 
 // RetryBusy calls f, which makes or removes a mount point, with the path of a pinned directory. It repeats that while
-// there is a sharing violation, for busyTime. One that stays is taken for that of the operation's own handle; the next call of
-// RetryBusy does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
+// there is a sharing violation, for busyTime. One that stays is taken for that of the operation's own handle; the next
+// call of RetryBusy does not wait then. A mount point that is replaced meanwhile is ErrReplaced.
 func (fs *FS) RetryBusy(l *File, f func(text string) error) (text string, err error) {
 	for {
 		if text, err = MountPointText(l); err == nil {
