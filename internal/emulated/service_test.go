@@ -54,6 +54,16 @@ const (
 
 func TestServiceStartsAndStops(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
+	for name, want := range map[string]kernel.Service{
+		"csi-dependent": {DisplayName: "csi-dependent", StartType: win32.SERVICE_AUTO_START, State: running,
+			Accepted: win32.SERVICE_ACCEPT_STOP, ProcessID: 1012, Dependencies: []string{"MSiSCSI"}},
+		"SPOOLER": {DisplayName: "Spooler", StartType: win32.SERVICE_DEMAND_START, State: stopped,
+			ExitCode: uint32(win32.ERROR_SERVICE_NEVER_STARTED)},
+	} {
+		if diff := cmp.Diff(queryService(t, n, name), want); diff != "" {
+			t.Errorf("%s at first (-got +want):\n%s", name, diff)
+		}
+	}
 	must(t, n.StartService("spooler"))
 	wantCode(t, "a second start", n.StartService("Spooler"), win32.ERROR_SERVICE_ALREADY_RUNNING)
 	wantCode(t, "a stop meanwhile", n.StopService("Spooler"), win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL)
