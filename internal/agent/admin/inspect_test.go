@@ -93,13 +93,15 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 			&filesystemapi.CreateSymlinkRequest{SourcePath: link[1], TargetPath: pods + `\` + link[0]})
 		noError(t, err)
 	}
+	_, err = n.Volume.MountVolume(t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: pods + `\mount`})
+	noError(t, err)
 	_, err = n.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{
 		RemotePath: `\\fs.emulated\share`, LocalPath: pods + `\share`, Username: "csi", Password: "csi-password",
 	})
 	noError(t, err)
 	same(t, "with all in place", settled(t, n), &admin.InspectResponse{
 		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK", Link: pods + `\share`}},
-		Published: []*admin.Publication{{Path: pods + `\published`, Target: id},
+		Published: []*admin.Publication{{Path: pods + `\mount`, Target: id}, {Path: pods + `\published`, Target: id},
 			{Path: pods + `\share`, Target: `\\fs.emulated\share`}},
 		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}},
 	})
@@ -112,6 +114,7 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 	n.Reboot()
 	links := []*admin.Dangling{
 		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
+		{Path: pods + `\mount`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
 		{Path: pods + `\second`, Target: pods + `\link`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
 		{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
 	}
@@ -119,7 +122,7 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 		&admin.Dangling{Path: staging, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT})})
 	_, err = n.Volume.UnmountVolume(t.Context(), &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
 	noError(t, err)
-	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(links, 1,
+	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(links, 2,
 		&admin.Dangling{Path: pods + `\published`, Target: staging, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED})})
 }
 
