@@ -301,17 +301,19 @@ func TestDisksOfOneIdentity(t *testing.T) {
 }
 
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
-	findings := doctor.Examine(doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
+	facts := doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
 		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
 		{Name: "Rescan", Age: durationpb.New(100 * time.Second)}, {Name: "Mkdir(x)", Age: durationpb.New(5 * time.Second)},
 		{Name: "Flush(x)", Age: durationpb.New(4 * time.Second)},
-	}}})
+	}}}
+	wantVerdicts(t, "all at once", facts, "problem hung-operation: look in Event Viewer, log System, sources disk, Ntfs "+
+		"and iScsiPrt, for a device that does not answer",
+		"note slow-operation: csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
+	findings := doctor.Examine(facts)
 	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
 	slow := []string{"Mkdir(x), for 5s"}
-	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || findings[0].Check != "hung-operation" ||
-		findings[0].Severity != doctor.Problem || !slices.Equal(findings[1].Evidence, slow) ||
-		findings[1].Check != "slow-operation" || findings[1].Severity != doctor.Note {
+	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[1].Evidence, slow) {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
 }
