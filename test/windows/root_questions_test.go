@@ -50,12 +50,11 @@ func askLockBesideReader(q *inquiry) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for again := time.NewTicker(5 * time.Millisecond); ; {
+		for {
 			_ = q.listing(volume)
 			select {
-			case <-again.C:
+			case <-time.After(10 * time.Millisecond): // closed meanwhile, however slow the machine is
 			case <-stop:
-				again.Stop()
 				return
 			}
 		}
