@@ -193,7 +193,7 @@ func TestOfflineAndReadOnlyDisks(t *testing.T) {
 
 func TestPulledDisk(t *testing.T) {
 	n := newNode(t, nil)
-	v := formatted(t, n, oneDrive)
+	v := mounted(t, n, `C:\m`)
 	d, volume := openDevice(t, n, oneDrive, readWrite), openDevice(t, n, v[:len(v)-1], readWrite)
 	_, err := n.DetachDisk(1)
 	must(t, err)
@@ -211,6 +211,10 @@ func TestPulledDisk(t *testing.T) {
 	wantCode(t, "read", err, win32.ERROR_NO_SUCH_DEVICE)
 	_, err = volume.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, make([]byte, 32))
 	wantCode(t, "volume", err, win32.ERROR_NO_SUCH_DEVICE)
+	_, err = n.VolumeNameForMountPoint(`C:\m\`)
+	wantCode(t, "mount point", err, win32.ERROR_FILE_NOT_FOUND)
+	_, err = n.HostPath(`C:\m\x`)
+	wantCode(t, "path below it", err, win32.ERROR_PATH_NOT_FOUND)
 	number, err := n.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, LUNAuto: true})
 	if err != nil || number != 1 {
 		t.Errorf("next disk: %d, %v, want the number that is free", number, err)
