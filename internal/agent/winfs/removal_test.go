@@ -232,7 +232,7 @@ func TestRemovalWaits(t *testing.T) {
 		"denied": {all, win32.ERROR_ACCESS_DENIED, false, failure{errdefs.PermissionDenied, "ACCESS_DENIED", tree + `\file`}},
 		"filled": {all, 0, false, filled}, "filled at the end": {all, 0, true, filled},
 		"held for a moment": {5, held, false, failure{}}, "filled for a moment": {5, 0, false, failure{}},
-		"filled at the end for a moment": {5, 0, true, failure{}},
+		"filled at the end for a moment": {5, 0, true, failure{}}, "filled, and only emptied": {all, 0, false, filled},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newNode(t)
@@ -249,7 +249,11 @@ func TestRemovalWaits(t *testing.T) {
 				n.put(tree, rand.Text())
 				return do()
 			}
-			test.want.want(t, name, n.rmdir(tree, true))
+			remove := func() error { return n.rmdir(tree, true) }
+			if name == "filled, and only emptied" {
+				remove = func() error { return n.empty(tree) }
+			}
+			test.want.want(t, name, remove())
 			if waited := time.Since(begin); waited > 3*time.Second || name == "denied" && waited > 0 {
 				t.Errorf("%s: waited %v", name, waited)
 			}
