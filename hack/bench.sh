@@ -16,14 +16,21 @@ for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 	(cd test/bench && "$work/bench.test" -test.run='^$' -test.bench=. -test.benchtime="${TIME:-200ms}") | tee -a "$work/runs" >&2
 done
 # A line of Steps has each step's time and calls: a line for each step. Only of stage do the calls depend on the disks.
-awk '/^BenchmarkSteps/ { split($1, name, "/"); for (i = 3; i < NF; i += 2) { split($(i + 1), unit, "-"); if (unit[2] == "ns" || $(i + 1) == "stage-calls")
-	print name[1] "/" unit[1] "/" name[2] "/" name[3], $2, $i, unit[2] "/op" } }' "$work/runs" >"$work/steps"
+awk '/^BenchmarkSteps/ {
+	split($1, name, "/")
+	for (i = 3; i < NF; i += 2) {
+		split($(i + 1), unit, "-")
+		if (unit[2] == "ns" || $(i + 1) == "stage-calls")
+			print name[1] "/" unit[1] "/" name[2] "/" name[3], $2, $i, unit[2] "/op"
+	}
+}' "$work/runs" >"$work/steps"
 {
 	echo "$(date -u +%F), $(go env GOVERSION), $(nproc) processors, ${ROUNDS:-8} rounds"
 	"$benchstat" -filter '.name:Read' -col '/via@(echo agent)' "$work/runs"
 	"$benchstat" -filter '-.name:(Read OR Steps)' "runs=$work/runs"
 	"$benchstat" -col '/volumes@(1 32)' "$work/steps" | sed 's/ ± *[0-9]*%//g'
-} | sed -e '/Read\/\(GetDiskState\|IsSymlink\|GetVolumeIDFrom\|GetDiskNumber\|ListTargetPortals\|GetBIOS\)/d' -e '/^\(goos\|goarch\|pkg\|cpu\):/d' -e '/^geomean/d' -e '/^[¹²³⁴]/d' -e 's/ *[¹²³⁴]//g' -e 's/ *(p=[0-9.]* n=[0-9]*)//' >"$work/table"
+} | sed -e '/Read\/\(GetDiskState\|IsSymlink\|GetVolumeIDFrom\|GetDiskNumber\|ListTargetPortals\|GetBIOS\)/d' \
+	-e '/^\(goos\|goarch\|pkg\|cpu\):/d' -e '/^geomean/d' -e '/^[¹²³⁴]/d' -e 's/ *[¹²³⁴]//g' -e 's/ *(p=[0-9.]* n=[0-9]*)//' >"$work/table"
 cat "$work/table"
 [ -z "$page" ] || sed -i -e '/^<!-- linux -->$/,/^<!-- end -->$/{//!d}' \
 	-e "/^<!-- linux -->\$/r /dev/stdin" "$page" < <(echo '```'; cat "$work/table"; echo '```')

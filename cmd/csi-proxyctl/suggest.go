@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
-// complete completes a flag with fixed values. It panics if there is no such flag.
+// complete makes the shell complete a flag with fixed values. A flag that the command lacks is a panic.
 func complete(c *cobra.Command, flag string, values ...string) {
 	err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {

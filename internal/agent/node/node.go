@@ -38,7 +38,7 @@ type Config struct {
 	ProtectedServices []string
 	// OwnService names the agent's service, which StopService asks for and does not stop; nil or "": csiproxy.
 	OwnService func() string
-	// Records is the directory in which the steps of CSI drivers record who uses a share; empty: shares cannot be staged.
+	// Records is the directory of the steps' records, such as the targets of a share; empty: no share can be staged.
 	Records string
 	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. Resume waits
 	// until the call may go on. It may be nil.
