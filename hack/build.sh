@@ -4,18 +4,24 @@
 # hack/build.sh DIR [VERSION [COMMAND…]] builds csi-proxy, csi-proxy-emulated and csi-proxyctl, or the COMMANDs, into DIR, for
 # GOOS and GOARCH. Every build goes through it: `make build`, `make cross`, the release and the images. With a VERSION the
 # commands print that version, Windows shows it among a file's properties, and the files depend only on the sources, VERSION
-# and Go's own version; otherwise Go takes the version from git.
+# and Go's own version; otherwise Go takes the version from git, and the commands are compiled in the workspace, as the tests are.
 set -euo pipefail
 mkdir -p "${1:?the directory for the commands}"
 dir=$(cd "$1" && pwd) version=${2:-}
 commands=("${@:3}")
 [[ ${#commands[@]} -gt 0 ]] || commands=(csi-proxy csi-proxy-emulated csi-proxyctl)
 cd "$(dirname "$0")/.."
-export GOWORK=off GOFLAGS='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
+export GOFLAGS='' GOWORK='' CGO_ENABLED=0 GOAMD64='' GOARM64=''
 
 flags=(-trimpath -tags=grpcnotrace,nethttpomithttp2 -ldflags=-s)
-[[ -z $version ]] || flags+=(-buildvcs=false
-	"-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion.linked=$version")
+# A build that was killed leaves its resources, which the linker would take.
+[[ $(go env GOOS) != windows ]] || rm -f cmd/*/version_windows_*.syso
+if [[ -z $version ]]; then
+	go build "${flags[@]}" -o "$dir/" "${commands[@]/#/./cmd/}"
+	exit
+fi
+export GOWORK=off
+flags+=(-buildvcs=false "-ldflags=-s -X github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion.linked=$version")
 
 # resource COMMAND writes the version resource that the linker finds in the command's folder.
 resource() {
@@ -38,8 +44,6 @@ resource() {
 			-ver-major "$major" -ver-minor "$minor" -ver-patch "$patch" -ver-build 0 \
 			-product-ver-major "$major" -product-ver-minor "$minor" -product-ver-patch "$patch" -product-ver-build 0 -
 }
-# A build that was killed leaves its resources, which the linker would take.
-[[ $(go env GOOS) != windows ]] || rm -f cmd/*/version_windows_*.syso
 if [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+ && $(go env GOOS) == windows ]]; then
 	for command in "${commands[@]}"; do resource "$command"; done
 fi
