@@ -5,11 +5,15 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+MODULE := github.com/kubernetes-csi/csi-proxy
 # The modules of this repository. Each builds and tests on its own, without the workspace.
 MODULES := . client cmd/csi-proxyctl csisanity examples/csi-driver mounter test test/published v2
 export GOTOOLCHAIN ?= local
+# Tests are compiled as hack/build.sh compiles the commands, so that what both need is compiled once, and other clones share it.
+export GOFLAGS ?= -trimpath -tags=grpcnotrace,nethttpomithttp2
+export CGO_ENABLED ?= 0
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
-tool = $(shell GOWORK=off go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
+tool = $(shell GOWORK=off GOFLAGS= go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
 COMMIT_TIME = $(shell git log -1 --format=%ct)
 
 .PHONY: help
@@ -26,42 +30,46 @@ build: commands ## build the commands into bin/, for GOOS and GOARCH, and csi-pr
 commands:
 	hack/build.sh bin $(VERSION)
 
-# The packages that take longest begin first, so that none of them is alone at the end.
-LONGEST = ./test/hostile ./test/contract ./v2 ./test/sequences ./internal/emulated ./test/reliability ./test/conformance ./internal/agent/node ./test/published ./test/operation
-# With the race detector a program sleeps for a second before it exits, so that goroutines may still race: 60 seconds in all.
+# The suites whose emulated nodes are whole trees of files: they take longest, and to learn whether such a result still holds, Go
+# looks for every file that they opened, which takes longer than most of them. So they run each time, and Go keeps the others' results.
+SUITES = ./test ./test/contract ./test/sequences ./test/hostile ./test/conformance ./test/reliability ./internal/agent/node ./internal/emulated
 # Many tests wait, so twice as many packages as processors run at a time. With a GOTMPDIR half of the tests' temporary files would be
-# elsewhere, and tests rename disks; with -exec Go would keep no results.
+# elsewhere, and tests rename disks.
+GO_TEST = env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) CSI_PROXY_BIN=$(CURDIR)/bin go test -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 .PHONY: test
-test: export GORACE ?= atexit_sleep_ms=50
-test: export CSI_PROXY_BIN = $(CURDIR)/bin
-test: setup-test commands ## all tests with the race detector; the long ones are sampled (make lint vets)
+test: export GOGC ?= 400
+test: export CSI_PROXY_SAMPLED = 1
+test: setup-test commands ## all tests; the long ones are sampled (make lint vets, make test-race has the race detector)
 	rm -f $$(hack/memory-dir.sh)/csi-proxy-sampled
-	env -u GOTMPDIR TMPDIR=$$(hack/memory-dir.sh) CSI_PROXY_SAMPLED=1 go test -race -trimpath -vet=off -timeout 20m -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) \
-		$(LONGEST) $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test,$(MODULES))) \
-		$$(go list ./test/... | grep -v -e /test/deploy)
+	$(GO_TEST) -count=1 -parallel 4 $(SUITES)
+	$(GO_TEST) $$(go list $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver,$(MODULES))) | \
+		grep -vFx -e $(MODULE)/test/deploy $(SUITES:./%=-e $(MODULE)/%))
 	@cd $$(hack/memory-dir.sh) && touch csi-proxy-sampled && awk '{ some[$$1] += $$2; all[$$1] += $$3 } END { for (suite in all) \
 		printf "%s: %d of %d sampled points (CSI_PROXY_LONG=all tries all)\n", suite, some[suite], all[suite] }' csi-proxy-sampled | sort
 
+# Those whose processes do several things at once. A program sleeps for a second before it exits, so that goroutines may still race.
+RACES = ./test/contract ./test/hostile ./internal/emulated/... ./test/reliability ./test/conformance ./internal/agent/... ./client/... ./csiproxytest ./inprocess ./mounter/...
+.PHONY: test-race
+test-race: export GORACE ?= atexit_sleep_ms=50
+test-race: setup-race commands ## the tests of what does several things at once, with the race detector, which needs a C compiler; a quarter of what make test samples
+	CGO_ENABLED=1 $(GO_TEST) -race -short -count=1 $(RACES)
+
 .PHONY: test-sanity
-test-sanity: setup-test commands ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods; without the race detector, whose build takes longer than the tests
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
+test-sanity: setup-test commands ## csi-sanity on the example driver, with its counts, and kubelet's calls for pods
+	CSI_PROXY_BIN=$(CURDIR)/bin go test -vet=off -count=1 -timeout 20m -v ./examples/csi-driver >bin/csi-sanity.log 2>&1 || { cat bin/csi-sanity.log; exit 1; }
 	@grep -aE -A 30 "csi-sanity, (disks|shares)" bin/csi-sanity.log | grep -aE "csi-sanity,|skipped:"
 
-# SAMPLED is tried as `go test` does it, without the race detector, with which `make test` tries a quarter of it.
-SAMPLED = ./internal/emulated ./test ./test/published ./test/sequences
 LONG = ./internal/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
 test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults in whole drivers' sequences stay sampled
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m $(LONG)
-	CSI_PROXY_LONG=1 CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 40m -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
-	CSI_PROXY_BIN=$(CURDIR)/bin go test -trimpath -count=1 -timeout 20m $(SAMPLED)
-	CSI_PROXY_LONG=1 go test -trimpath -short -count=1 -timeout 10m -run Interrupted ./csiproxytest
+	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m $(LONG)
+	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
+	CSI_PROXY_LONG=1 go test -short -count=1 -timeout 10m -run Interrupted ./csiproxytest
 
 .PHONY: lint
-lint: ## golangci-lint for Linux and, where a module has files for it, Windows; buf lint, buf breaking, shell syntax
-	@linter=$(call tool,golangci-lint); for module in $(MODULES); do for os in linux windows; do \
-		[ $$os = linux ] || [ -n "$$(git ls-files "$$module/*_windows*.go")" ] || continue; echo "golangci-lint $$module ($$os)"; \
-		(cd $$module && GOOS=$$os $$linter run --config $(CURDIR)/.golangci.yml --timeout 15m ./...); done; done
+lint: ## golangci-lint for Linux and Windows; buf lint, buf breaking, shell syntax
+	@linter=$(call tool,golangci-lint); for os in linux windows; do echo "golangci-lint ($$os)"; \
+		GOOS=$$os $$linter run --timeout 15m $(MODULES:%=./%/...); done
 	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf lint && $$buf format -d --exit-code); done; \
 		$$buf breaking --against client/api/image.binpb
 	@for script in hack/*.sh .ci/run; do bash -n $$script; done
@@ -100,8 +108,8 @@ check-workflows: ## actionlint for .github/workflows
 
 .PHONY: cross
 cross: ## build for Windows on amd64 and arm64, where `make lint` looks at the tests, too; the commands as a release has them, into bin/windows-*
-	GOOS=windows GOARCH=amd64 go build -trimpath $(MODULES:%=./%/...)
-	GOOS=windows GOARCH=arm64 go build -trimpath $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test/published,$(MODULES)))
+	GOOS=windows GOARCH=amd64 go build $(MODULES:%=./%/...)
+	GOOS=windows GOARCH=arm64 go build $(patsubst %,./%/...,$(filter-out csisanity examples/csi-driver test/published,$(MODULES)))
 	@for arch in amd64 arm64; do echo "windows/$$arch"; GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
 .PHONY: check-floor
@@ -114,11 +122,11 @@ test-clients: setup-clients ## run the clients in other languages against an age
 
 .PHONY: check-page
 check-page: setup-page commands ## use the emulated node's web page in a headless browser (SCREENSHOT=file.png: and draw it)
-	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -trimpath -count=1 ./test/page
+	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_BROWSER=chromium CSI_PROXY_SCREENSHOT=$(abspath $(SCREENSHOT)) go test -count=1 ./test/page
 
 .PHONY: check-docs
 check-docs: setup-docs ## type what the documents show, in a clone of this repository, and compile their Go code outside of it
-	CSI_PROXY_DOCS=1 go test -trimpath -count=1 -v -run TestGuide ./test
+	CSI_PROXY_DOCS=1 go test -count=1 -v -run 'TestGuide|TestThreeReplaceLines' ./test ./v2
 
 .PHONY: check-deploy
 check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
@@ -140,7 +148,7 @@ check-apiserver: ## build kube-apiserver, etcd, kubectl and Helm, and let them c
 .PHONY: check-npd
 check-npd: commands ## build node-problem-detector and let it run the plugin of deploy/npd on an emulated node (long: the first time it compiles 700 packages)
 	CSI_PROXY_BIN=$(CURDIR)/bin CSI_PROXY_NPD=$$(CGO_ENABLED=0 GOWORK=off go tool -modfile=$(CURDIR)/tools/nodeproblemdetector/go.mod -n nodeproblemdetector) \
-		go test -trimpath -count=1 -v ./test/npd
+		go test -count=1 -v ./test/npd
 
 .PHONY: chart-files
 chart-files: ## copy the alert rules and the dashboard into the chart, and the values' texts into its README
@@ -170,6 +178,8 @@ bench: ## run the benchmarks of test/bench and put what benchstat makes of them 
 bench-wine: ## measure the agent of a Windows node under Wine (root), beside UPSTREAM=csi-proxy.exe, its sources or its version, for docs/performance.md
 	hack/bench-wine.sh docs/performance.md
 
+# The program that finds licences asks its own binary where Go is, and -trimpath takes that out.
+release check-licenses check-release: export GOFLAGS =
 .PHONY: release
 release: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
 release: man ## make all files of a release into dist/: VERSION=vX.Y.Z
@@ -199,11 +209,13 @@ fuzz: ## fuzz every parser, or those in the folders FUZZ, FUZZTIME (5s) each
 mutants: ## change operators in the packages that decide, or in PACKAGES, and see whether their tests notice (hours)
 	hack/mutants.sh $(PACKAGES)
 
-.PHONY: setup-run setup-test setup-abi setup-clients setup-page setup-docs setup-zip
+.PHONY: setup-run setup-test setup-race setup-abi setup-clients setup-page setup-docs setup-zip
 setup-run:
 	@hack/setup.sh run
 setup-test:
 	@hack/setup.sh test
+setup-race: setup-test
+	@hack/setup.sh race
 setup-abi:
 	@hack/setup.sh abi
 setup-clients:

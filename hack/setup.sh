@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|abi|fakes|clients|page|docs|zip.
+# Installs the Debian packages that a target needs and that are missing: setup.sh run|test|race|abi|fakes|clients|page|docs|zip.
 # Without root or sudo it names the packages and exits with 1.
 set -euo pipefail
 
@@ -8,7 +8,8 @@ set -euo pipefail
 declare -A needed
 case "${1:-}" in
 run) ;;
-test) needed=([gcc]=gcc [sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g [blkid]=util-linux) ;;
+test) needed=([sgdisk]=gdisk [file]=file [git]=git [mkntfs]=ntfs-3g [blkid]=util-linux) ;;
+race) needed=([gcc]=gcc) ;;
 abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcopy]=binutils) ;;
 fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [sgdisk]=gdisk) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
@@ -16,7 +17,7 @@ page) needed=([chromium]=chromium) ;;
 docs) needed=([git]=git [curl]=curl) ;;
 zip) needed=([zip]=zip [unzip]=unzip) ;;
 *)
-	echo "usage: $0 run|test|abi|fakes|clients|page|docs|zip" >&2
+	echo "usage: $0 run|test|race|abi|fakes|clients|page|docs|zip" >&2
 	exit 2
 	;;
 esac
@@ -31,7 +32,7 @@ for command in "${!needed[@]}"; do
 	command -v "$command" >/dev/null || packages+=("${needed[$command]}")
 done
 # The race detector links against the C library.
-if [[ $1 == test && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); fi
+if [[ $1 == race && ! -e /usr/include/stdlib.h ]]; then packages+=(libc6-dev); fi
 # Python modules are not commands.
 if [[ $1 == clients ]] && ! /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null; then
 	packages+=(python3 python3-grpcio python3-protobuf)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(testnode.Command(t, "csi-proxy"))
 	testscript.Run(t, testscript.Params{
-		Files:               sampledScripts(t),
+		Dir:                 "scripts",
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
@@ -75,23 +75,6 @@ func verb(usage string, do func(*testscript.TestScript, []string)) func(*testscr
 		}
 		do(ts, args)
 	}
-}
-
-// sampledScripts returns all scripts, or with the race detector a quarter of them: it sees nothing of the commands,
-// which are processes of their own.
-func sampledScripts(t *testing.T) []string {
-	t.Helper()
-	all, err := filepath.Glob("scripts/*.txtar")
-	if err != nil || len(all) == 0 {
-		t.Fatalf("the scripts: %d, %v", len(all), err)
-	}
-	var some []string
-	for i, script := range all {
-		if testnode.Sampled(t, i, 0, 1) || os.Getenv("UPDATE_SCRIPTS") != "" {
-			some = append(some, script)
-		}
-	}
-	return some
 }
 
 // exits CODE COMMAND ARGS… runs a command and checks its exit code; stdout and stderr are there for later commands.

@@ -68,10 +68,10 @@ func firstData(n *Node) *volume {
 	return nil
 }
 
-// crashCases returns the cases, with the race detector a third of them: a change is made by one goroutine.
+// crashCases returns the cases, with -short a third of them: a change is made by one goroutine.
 func crashCases() []crashCase {
 	all := slices.Concat(storageCases(), hostCases(), bundleCrashCases())
-	if !raceDetector {
+	if !testing.Short() {
 		return all
 	}
 	var some []crashCase

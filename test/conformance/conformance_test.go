@@ -67,7 +67,7 @@ func conformance(t *testing.T, inProcess bool) {
 	earned.check(t, tried)
 }
 
-// sampled returns all versions, or with the race detector, when all would take minutes, the newest of each group and
+// sampled returns all versions, or with -short, when all would take minutes, the newest of each group and
 // every few before it.
 func sampled(t *testing.T, all []served) []served {
 	t.Helper()

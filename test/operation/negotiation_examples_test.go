@@ -17,11 +17,9 @@ func TestClientExamples(t *testing.T) {
 	p := newAgentHome(t)
 	p.pipes = "" // the examples know the usual names only
 	p.start()
-	// Compiled as the other tests are, so that most of it is in Go's cache.
-	examples := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-count=1",
-		"-run=^Example", "-v", "./csiproxy")
+	examples := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-run=^Example", "-v", "./csiproxy")
 	examples.Dir = filepath.Join("..", "..", "client")
-	examples.Env = append(os.Environ(), "GOWORK=off", dial.SocketDirVariable+"="+filepath.Join(p.dir, "run"))
+	examples.Env = append(os.Environ(), dial.SocketDirVariable+"="+filepath.Join(p.dir, "run"))
 	out, err := examples.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -23,7 +23,7 @@ const (
 
 // diskCount returns how many disks the drivers have; a SCSI target has 255 addresses.
 func diskCount() int {
-	if testnode.RaceDetector() {
+	if testing.Short() {
 		return 40
 	}
 	return 200

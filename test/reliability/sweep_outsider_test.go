@@ -49,7 +49,7 @@ func TestOutsiders(t *testing.T) {
 	switch {
 	case testnode.Long():
 		every = 1
-	case testnode.RaceDetector():
+	case testing.Short():
 		every = 12
 	}
 	for _, c := range []struct {

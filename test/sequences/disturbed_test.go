@@ -25,10 +25,10 @@ func TestInterrupted(t *testing.T) {
 			want := s.undisturbed(t)
 			for number, step := range want.calls.taken {
 				for _, m := range []moment{before, after, killed} {
-					// The steps that show what drivers leave behind are always tried, with the race detector those of a few drivers.
+					// The steps that show what drivers leave behind are always tried, with -short those of a few drivers.
 					isLeftover := s.disk == 2 && m == after && step.operation == nth("NodeUnstage", 1)
 					switch {
-					case isLeftover && (subject%4 == 1 || !testnode.RaceDetector()):
+					case isLeftover && (subject%4 == 1 || !testing.Short()):
 						testnode.Tried(t, true, 1)
 					case oneWay && (number+int(m)+subject)%3 != 0:
 						testnode.Tried(t, false, 1)

@@ -35,7 +35,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// sampled returns every driver once, or in long runs with every disk; with the race detector a few drivers.
+// sampled returns every driver once, or in long runs with every disk; with -short a few drivers.
 func sampled(t *testing.T) []subject {
 	t.Helper()
 	var some []subject

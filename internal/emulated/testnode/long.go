@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,16 +20,10 @@ func Long() bool { return os.Getenv("CSI_PROXY_LONG") != "" }
 // All reports whether tests should try everything, which takes hours: CSI_PROXY_LONG=all.
 func All() bool { return os.Getenv("CSI_PROXY_LONG") == "all" }
 
-// RaceDetector reports whether the tests are built with -race.
-var RaceDetector = sync.OnceValue(func() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-})
-
 // Sampled reports whether the disturbance with this number is to be tried: every nth, in a long run three times as
 // many, beginning with a different one for each subject, so that the subjects together try most of them. All are tried
-// if All says so. The race detector makes everything about four times as slow, so with it a quarter as many are tried:
-// `make test-long` runs without it. The test's log has the share that was tried.
+// if All says so. With -short, as under the race detector, which makes all about four times as slow, a quarter as
+// many are tried. The test's log has the share that was tried.
 func Sampled(t testing.TB, number, subject, every int) bool {
 	t.Helper()
 	switch {
@@ -39,7 +31,7 @@ func Sampled(t testing.TB, number, subject, every int) bool {
 		every = 1
 	case Long():
 		every = (every + 2) / 3
-	case RaceDetector():
+	case testing.Short():
 		every *= 4
 	}
 	is := number%every == subject%every
