@@ -2,6 +2,10 @@
 
 // Command csi-proxyctl calls a CSI Proxy agent from the command line, inspects and diagnoses its node, and controls the
 // hardware of an emulated node.
+//
+// It is used rarely and in haste, so it keeps the habits of kubectl and gh, or its error has the next command to type.
+// Commands that take something away ask first. No part of a name is taken for the name: a prefix of a serial number may
+// match another volume tomorrow.
 package main
 
 import (

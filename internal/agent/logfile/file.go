@@ -4,6 +4,10 @@
 //
 // A log must never stop the program that writes it: a full disk, a missing directory or a file that another process
 // holds open costs lines at worst. They are counted, and the log itself says how many are missing.
+//
+// klog itself empties its full file, replaces none by age, and ends the process when it cannot open one. lumberjack
+// replaces by size only, and loses every line after a rename that a collector's open file prevents on Windows. A period
+// counts from midnight UTC, not from a file's creation, which Windows gives a new file from its namesake of seconds ago.
 package logfile
 
 import (
