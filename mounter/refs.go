@@ -113,6 +113,10 @@ func (k kubelet) below(dir string, pattern []string) (found []string, err error)
 		}
 		names = nil
 		for _, e := range entries {
+			// Nothing is below a file or a socket, and a socket that a crash left behind may refuse every look.
+			if e.Type().IsRegular() || e.Type()&fs.ModeSocket != 0 {
+				continue
+			}
 			names = append(names, e.Name())
 		}
 	}

@@ -7,7 +7,9 @@ package published
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,8 +31,11 @@ func (f kubeletFiles) ReadLink(name string) (string, error) {
 	return f.node.Emulated.Readlink(csiproxytest.KubeletDir + `\` + strings.ReplaceAll(name, "/", `\`))
 }
 
-// Lstat says of what is a link to Windows that it is one.
+// Lstat says of what is a link to Windows that it is one. It fails for a driver's socket, as after a crash of Windows.
 func (f kubeletFiles) Lstat(name string) (fs.FileInfo, error) {
+	if path.Ext(name) == ".sock" {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: errors.New("1920")}
+	}
 	info, err := f.ReadLinkFS.Lstat(name)
 	if _, notALink := f.ReadLink(name); err == nil && notALink == nil {
 		info = linkInfo{info}
@@ -66,6 +71,12 @@ func TestMountRefs(t *testing.T) {
 	check(t, "publishing", m.Publish(ctx, targetOf("disk"), pod("2")))
 	check(t, "publishing", m.Publish(ctx, targetOf("share"), pod("3")))
 	files := kubeletFiles{ReadLinkFS: os.DirFS(n.HostPath(kubelet)).(fs.ReadLinkFS), node: n}
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	check(t, "listening", err)
+	defer func() { _ = listener.Close() }()
+	check(t, "leaving a socket", os.Rename(socket, filepath.Join(n.HostPath(kubelet),
+		"plugins", "kubernetes.io", "csi", "example", "csi.sock")))
 	for path, want := range map[string][]string{
 		targetOf("disk"):  {targetOf("disk"), pod("1"), pod("2")},
 		pod("2"):          {pod("2"), "C:" + targetOf("disk"), pod("1")},
@@ -82,7 +93,7 @@ func TestMountRefs(t *testing.T) {
 	if _, err := m.WithKubelet(kubelet, files).GetMountRefs(pod("1")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("with a directory that cannot be listed: %v, want ErrPermission", err)
 	}
-	_, err := m.WithKubelet(kubelet, os.DirFS(filepath.Join(t.TempDir(), "elsewhere"))).GetMountRefs(pod("1"))
+	_, err = m.WithKubelet(kubelet, os.DirFS(filepath.Join(t.TempDir(), "elsewhere"))).GetMountRefs(pod("1"))
 	for _, want := range []string{kubelet, "WithKubelet", "HostPath"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("without the node's files: %v, want %s in it", err, want)

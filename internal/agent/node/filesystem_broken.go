@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func (o *op) dangling(volumesOnly bool) *brokenLinkScan {
 	return s
 }
 
-// brokenLinkScan is one search.
+// brokenLinkScan is one search. What it cannot look at hides nothing else: it is unseen.
 type brokenLinkScan struct {
 	published
 
@@ -64,36 +63,47 @@ type brokenLinkScan struct {
 	left  int             // entries that may still be read
 	tops  map[string]bool // the working directories, each searched for itself: one may lie in another
 	found []*api.Dangling
-	err   error
+	err   error // the end of the search, or why the first object is unseen that no program keeps closed
 
 	volumesOnly bool // look only for mount points whose volume is gone
 }
 
-// everywhere searches the directories in turn, until one search fails.
+// everywhere searches the directories in turn.
 func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
 	for _, dir := range dirs {
 		s.tops[dir.Key()] = true
 	}
 	for _, dir := range dirs {
-		if s.err = s.within(dir); s.err != nil {
+		if err := s.within(dir); err != nil {
+			s.err = err
 			return
 		}
 	}
 }
 
+// passOver notes that an object cannot be looked at. Workloads keep objects closed, by an access list or by holding
+// them open, which is no news. A missing one has gone meanwhile.
+func (s *brokenLinkScan) passOver(err error, doing string, path winpath.Path) {
+	if errdefs.IsMissing(err) {
+		return
+	}
+	s.unseen = true
+	if s.err == nil && !errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION) {
+		s.err = errdefs.Errorf(err, "%s %s", doing, path)
+	}
+}
+
 func (s *brokenLinkScan) within(dir winpath.Path) error {
 	loc, l, err := s.op.fs.OpenAt(dir, winfs.Walk{}, 0)
-	if errdefs.IsMissing(err) {
-		return nil
-	}
 	if err != nil {
-		return errdefs.Errorf(err, "searching %s", dir)
+		s.passOver(err, "searching", dir)
+		return nil
 	}
 	defer loc.Close()
 	return s.search(l, dir, 1)
 }
 
-// search looks at the entries of an open directory.
+// search looks at the entries of an open directory. Its error ends the whole search.
 func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth int) error {
 	if depth > 1 && s.tops[at.Key()] {
 		return nil
@@ -103,7 +113,7 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 	for {
 		e, err := entries.Next()
 		if err != nil {
-			return errdefs.Errorf(err, "listing %s", at)
+			s.passOver(err, "listing", at)
 		}
 		if e == nil {
 			return nil
@@ -112,40 +122,51 @@ func (s *brokenLinkScan) search(directory *winfs.File, at winpath.Path, depth in
 			return errdefs.FailedPrecondition.Errorf(reason.TooManyEntries,
 				"the search for mount points and links that lead nowhere stopped after %d entries, at %s", maxDanglingEntries, at)
 		}
-		isLink := e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0
-		if !isLink && (e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY == 0 || depth == maxDanglingDepth) {
+		access, ok := accessToLook(*e, depth)
+		if !ok {
 			continue
 		}
 		path, err := at.Join(e.Name)
 		if err != nil {
 			continue // no call of ours accepts this name, so a workload made it
 		}
-		if err := s.scanEntry(s.op.fs.Child(directory.Handle, e.Name), path, depth); err != nil {
+		if err := s.scanEntry(s.op.fs.Child(directory.Handle, e.Name), access, path, depth); err != nil {
 			return err
 		}
 	}
 }
 
-// scanEntry examines one entry that is a link or a directory.
-func (s *brokenLinkScan) scanEntry(loc *winfs.Location, path winpath.Path, depth int) error {
-	defer loc.Close()
-	l, err := loc.Open(win32.FILE_LIST_DIRECTORY | win32.FILE_TRAVERSE)
-	if errdefs.IsMissing(err) || errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
-		s.unseen = s.unseen || !errdefs.IsMissing(err)
-		return nil // it has gone meanwhile, or we may not open it
+// accessToLook returns how to open an entry that leads to others: a directory to list it, a link or mount point to read
+// where it leads. A socket is a reparse point, too, and one that a crash left behind may refuse every open (1920).
+func accessToLook(e win32.DirectoryEntry, depth int) (access uint32, ok bool) {
+	if e.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT == 0 {
+		return winfs.OpenContents, e.Attributes&win32.FILE_ATTRIBUTE_DIRECTORY != 0 && depth < maxDanglingDepth
 	}
+	switch e.ReparseTag {
+	case win32.IO_REPARSE_TAG_MOUNT_POINT, win32.IO_REPARSE_TAG_SYMLINK:
+		return 0, true
+	}
+	return 0, false // no call of ours makes another
+}
+
+// scanEntry examines one entry that is a link or a directory. Its error ends the whole search.
+func (s *brokenLinkScan) scanEntry(loc *winfs.Location, access uint32, path winpath.Path, depth int) error {
+	defer loc.Close()
+	l, err := loc.Open(access)
 	if err != nil {
-		return errdefs.Errorf(err, "opening %s", path)
+		s.passOver(err, "opening", path)
+		return nil
 	}
 	if l.Reparse == nil {
-		if l.IsDirectory() && depth < maxDanglingDepth {
+		if access == winfs.OpenContents && l.IsDirectory() {
 			return s.search(l, path, depth+1)
 		}
 		return nil
 	}
 	kind, target, err := s.leadsNowhere(l.Stat, path)
 	if err != nil {
-		return err
+		s.passOver(err, "looking at the link", path)
+		return nil
 	}
 	if kind == 0 {
 		s.leads(l.Reparse, path)
@@ -176,7 +197,7 @@ func (s *brokenLinkScan) leadsNowhere(at winfs.Stat, path winpath.Path) (kind ap
 		key := winfs.ShareKey(to.Server, to.Share)
 		mapping, err := s.op.fs.Mapping(key)
 		if err != nil {
-			return 0, "", fmt.Errorf("looking at the link %s: %w", path, err)
+			return 0, "", err
 		}
 		if mapping == nil { // otherwise its state shows whether the share answers
 			return api.DanglingKind_DANGLING_KIND_SHARE, key, nil

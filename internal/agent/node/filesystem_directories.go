@@ -39,8 +39,9 @@ func (f *Filesystem) UnusableDirectories(ctx context.Context) ([]UnusableDirecto
 			}
 			for _, name := range []string{"pods", "plugins"} {
 				at, err := dir.Join(name)
-				if err != nil {
-					return nil, err // a path that has become too long
+				if err != nil { // a path that has become too long
+					all = append(all, UnusableDirectory{Path: dir.String(), Err: err})
+					break
 				}
 				all = append(all, o.refusedDirectory(at)...)
 			}

@@ -33,12 +33,16 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *emulated.Nod
 // plantJunction makes a junction past the agent.
 func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
 	t.Helper()
+	plantPoint(t, k, path, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target})
+}
+
+func plantPoint(t *testing.T, k kernel.Kernel, path string, point win32.ReparsePoint) {
+	t.Helper()
 	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
 		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	must(t, err)
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
 	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
 	must(t, errors.Join(err, h.Close()))
 }
