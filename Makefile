@@ -183,9 +183,12 @@ bench-wine: ## measure the agent of a Windows node under Wine (root), beside UPS
 release check-licenses check-release: export GOFLAGS =
 .PHONY: release
 release: export SOURCE_DATE_EPOCH ?= $(COMMIT_TIME)
-release: man ## make all files of a release into dist/: VERSION=vX.Y.Z
+release: man ## make all files of a release into dist/: VERSION=vX.Y.Z (REPOSITORY=OWNER/NAME: home and maintainer of the chart)
 	cd hack/release && GOWORK=off go run . archives -version "$(VERSION)" -out $(CURDIR)/dist -man $(CURDIR)/bin/man/man1
-	$(call tool,helm) package charts/csi-proxy --version $(VERSION:v%=%) --app-version $(VERSION) --destination dist
+	rm -rf bin/chart && cp -r charts/csi-proxy bin/chart
+	[ -z "$(REPOSITORY)" ] || printf 'home: https://github.com/%s\nsources: ["https://github.com/%s"]\nmaintainers: [{name: "%s", url: "https://github.com/%s"}]\n' \
+		"$(REPOSITORY)" "$(REPOSITORY)" "$(firstword $(subst /, ,$(REPOSITORY)))" "$(firstword $(subst /, ,$(REPOSITORY)))" >>bin/chart/Chart.yaml
+	$(call tool,helm) package bin/chart --version $(VERSION:v%=%) --app-version $(VERSION) --destination dist
 	mv dist/csi-proxy-$(VERSION:v%=%).tgz dist/csi-proxy-chart-$(VERSION:v%=%).tgz
 	cd dist && sha256sum -- * >SHA256SUMS
 

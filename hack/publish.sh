@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # hack/publish.sh VERSION REPOSITORY publishes the result of `make release VERSION=VERSION`: the files of dist/ as a release on
-# GitHub, a draft until a person has looked at it, the Windows image as REPOSITORY:VERSION, and the image of the agent on an
-# emulated node as REPOSITORY/emulated:VERSION. The release workflow runs it;
-# it needs gh, docker buildx, and GH_TOKEN with the rights for both. A second run replaces the draft; once the release is
+# GitHub, a draft until a person has looked at it, the Windows image as REPOSITORY:VERSION, the image of the agent on an
+# emulated node as REPOSITORY/emulated:VERSION, and the chart as REPOSITORY/charts/csi-proxy. The release workflow runs it
+# and attests what it pushed, whose digests it takes from GITHUB_OUTPUT: image, emulated and chart. It needs gh, docker
+# buildx, helm's module, and GH_TOKEN with the rights for all. A second run replaces the draft; once the release is
 # published, it changes nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,8 +46,22 @@ registry=${repository%%/*}
 printf '%s' "$GH_TOKEN" | docker login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
 trap 'docker logout "$registry" >/dev/null || true' EXIT
 repository=$(tr '[:upper:]' '[:lower:]' <<<"$repository")
-VERSION=$version deploy/image/build.sh push "$repository"
-VERSION=$version deploy/emulated/build.sh push "$repository/emulated"
+mkdir -p bin
+# pushed NAME KEY FILE gives the workflow the digest that a file has on the line of a key.
+pushed() {
+	local digest
+	digest=$(grep -F "$2" "$3" | grep -oE 'sha256:[0-9a-f]{64}')
+	printf '%s=%s\n' "$1" "$digest" >>"${GITHUB_OUTPUT:-/dev/null}"
+}
+VERSION=$version METADATA=bin/image.json deploy/image/build.sh push "$repository"
+pushed image '"containerimage.digest"' bin/image.json
+VERSION=$version METADATA=bin/emulated.json deploy/emulated/build.sh push "$repository/emulated"
+pushed emulated '"containerimage.digest"' bin/emulated.json
+helm=$(GOWORK=off GOFLAGS='' go tool -modfile=tools/helm/go.mod -n helm)
+printf '%s' "$GH_TOKEN" | "$helm" registry login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
+"$helm" push "dist/csi-proxy-chart-${version#v}.tgz" "oci://$repository/charts" 2>&1 | tee bin/chart.txt
+pushed chart Digest: bin/chart.txt
+"$helm" registry logout "$registry" >/dev/null
 
 while read -r id draft; do
 	[[ $draft == true ]] || continue

@@ -5,7 +5,8 @@
 #   deploy/emulated/build.sh files             only makes its files, in bin/emulated
 #   deploy/emulated/build.sh push REPOSITORY   builds and pushes REPOSITORY:VERSION for all ARCHES; needs docker buildx
 #
-# VERSION (git describe) and ARCHES (amd64 arm64) can be set in the environment. Times are the commit's.
+# VERSION (git describe), ARCHES (amd64 arm64) and METADATA, a file for what docker says of the pushed image, can be set in
+# the environment. Times are the commit's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -48,7 +49,8 @@ push)
 	# shellcheck disable=SC2086 # a list
 	docker buildx build --builder "$builder" --platform "$(printf 'linux/%s,' $arches | sed 's/,$//')" \
 		--file deploy/emulated/Dockerfile --build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" \
-		--provenance=false --sbom=false --tag "$2:$version" --output type=registry,rewrite-timestamp=true "$out"
+		--provenance=false --sbom=false --tag "$2:$version" ${METADATA:+--metadata-file "$METADATA"} \
+		--output type=registry,rewrite-timestamp=true "$out"
 	;;
 *) usage ;;
 esac

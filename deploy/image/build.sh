@@ -6,7 +6,7 @@
 #   deploy/image/build.sh push REPOSITORY   builds and pushes REPOSITORY:VERSION for windows/amd64; needs docker buildx
 #
 # VERSION (git describe), ARCHES (amd64 arm64: which binaries are made), PLATFORMS (windows/amd64: which images) and BASE
-# (the Dockerfile's) can be set in the environment. The same commit gives the same files, and with the same base the same
+# (the Dockerfile's) can be set in the environment, and METADATA, a file for what docker says of the pushed image. The same commit gives the same files, and with the same base the same
 # image: times are the commit's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -54,7 +54,7 @@ push)
 	# containerd of older nodes fails. The release has them as files.
 	docker buildx build --builder "$builder" --platform "$platforms" --file deploy/image/Dockerfile \
 		${BASE:+--build-arg "BASE=$BASE"} --build-arg "VERSION=$version" --build-arg "REVISION=$(git rev-parse HEAD)" \
-		--provenance=false --sbom=false --tag "$2:$version" \
+		--provenance=false --sbom=false --tag "$2:$version" ${METADATA:+--metadata-file "$METADATA"} \
 		--output type=registry,rewrite-timestamp=true "$out"
 	;;
 *) usage ;;

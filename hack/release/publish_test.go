@@ -27,7 +27,18 @@ case "$name $*" in
 "git rev-parse "*) echo 0123456789abcdef ;;
 "gh api --paginate "*) printf '%s' "$RELEASES" ;;
 "docker login "*) cat >/dev/null ;;
-"docker buildx build "*) exit "${BUILD_FAILS:-0}" ;;
+"docker buildx build "*)
+	while [[ $# -gt 0 ]]; do
+		if [[ $1 == --metadata-file ]]; then
+			printf '{\n  "containerimage.config.digest": "sha256:%064d",\n  "containerimage.digest": "sha256:%064d"\n}\n' 1 2 >"$2"
+		fi
+		shift
+	done
+	exit "${BUILD_FAILS:-0}"
+	;;
+"go tool "*) echo helm ;;
+"helm registry login "*) cat >/dev/null ;;
+"helm push "*) printf 'Pushed: x\nDigest: sha256:%064d\n' 3 >&2 ;;
 esac
 `
 
@@ -59,7 +70,7 @@ func publish(t *testing.T, releases string, env ...string) (calls []string, err 
 	if output, err := sums.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	for _, name := range []string{"docker", "gh", "git"} {
+	for _, name := range []string{"docker", "gh", "git", "go", "helm"} {
 		put(filepath.Join(programs, name), []byte(stub), 0o755)
 	}
 	// These stand in for the binaries, whose building is tested elsewhere.
@@ -158,6 +169,23 @@ func TestImageHasABuilderOfItsOwn(t *testing.T) {
 				t.Errorf("releases: %q", drafts)
 			}
 		})
+	}
+}
+
+// The workflow attests what was pushed, so it is told the digests of the two images and of the chart.
+func TestDigestsOfWhatWasPushed(t *testing.T) {
+	output := filepath.Join(t.TempDir(), "output")
+	calls, err := publish(t, "", "GITHUB_OUTPUT="+output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := strings.Repeat("0", 63)
+	want := "image=sha256:" + zeros + "2\nemulated=sha256:" + zeros + "2\nchart=sha256:" + zeros + "3\n"
+	if got := string(license(t, output)); got != want {
+		t.Errorf("the workflow is told\n%swant\n%s", got, want)
+	}
+	if len(calling(calls, "helm push dist/csi-proxy-chart-1.2.3.tgz oci://"+testRepository+"/charts")) != 1 {
+		t.Errorf("the chart is not pushed: %q", calls)
 	}
 }
 
