@@ -33,13 +33,18 @@ func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
 // encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed,
-// nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE.
+// nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE. A scenario without the Workstation service has
+// it running.
 func (c *smbClient) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
 	requirePrivacy bool) error {
 	return c.node.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
 		server, share, err := smb.ParseRemotePath(remotePath)
 		if err != nil {
 			return err
+		}
+		service := c.node.state.Services.Find("LanmanWorkstation")
+		if service != nil && service.State != win32.SERVICE_RUNNING {
+			return win32.NERR_WkstaNotStarted
 		}
 		m, err := c.node.state.SMB.Connect(server, share, userName, password, requirePrivacy)
 		if err != nil {

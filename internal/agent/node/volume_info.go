@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -59,7 +60,7 @@ func (o *op) volumeStats(id winpath.VolumeID) (Usage, error) {
 		return Usage{}, winfs.VolumeNotFoundError(id, err)
 	case err != nil:
 		return Usage{}, errdefs.Errorf(err, "reading the sizes of volume %s", id)
-	case free > total:
+	case free > total || total > math.MaxInt64:
 		return Usage{}, errdefs.Internal.Errorf(reason.Sizes, "volume %s reports %d bytes free of %d", id, free, total)
 	}
 	return Usage{Total: int64(total), Used: int64(total - free), Available: int64(free)}, nil

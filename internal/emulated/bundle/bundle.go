@@ -92,7 +92,8 @@ func (info *Info) Complete(spec *Spec, home string) error {
 	case size < info.Size:
 		problem = fmt.Sprintf("it was cut off: it has %d bytes and had %d; restore it from a copy", size, info.Size)
 	case spec.SizeBytes > size: // it may have grown since it was made
-		problem = fmt.Sprintf("it has %d bytes, not %d", size, spec.SizeBytes)
+		problem = fmt.Sprintf("it has %d bytes, not %d; leave the size out and grow the attached disk, or copy the image",
+			size, spec.SizeBytes)
 	case bool(spec.Formatted):
 		problem = "only a new disk can be formatted"
 	case spec.SectorSize != 0 && spec.SectorSize != info.SectorSize:

@@ -50,6 +50,7 @@ func ParseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b Bo
 		}
 		valid := uint32(le.Uint16(s[11:])) == sectorSize && perCluster > 0 && perCluster&(perCluster-1) == 0 &&
 			b.Sectors > 0 && b.Sectors <= partitionSectors && b.MFTCluster < b.Clusters()
+		b.Sectors = min(b.Sectors, partitionSectors) // a damaged one is no larger than its partition either
 		return b, valid
 	case string(s[3:11]) == "ReFS\x00\x00\x00\x00" && string(s[16:20]) == "FSRS":
 		b.FileSystem, b.Serial = "ReFS", le.Uint64(s[56:])

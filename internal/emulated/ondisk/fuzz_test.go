@@ -13,14 +13,15 @@ func FuzzParseBootSector(f *testing.F) {
 		f.Add(newBootSector(int64(size), 2048, 19999, 800), uint16(20000))
 	}
 	f.Add(make([]byte, 512), uint16(1))
+	f.Add(newBootSector(512, 2048, 1<<63-8, 800), uint16(20000))
 	f.Fuzz(func(t *testing.T, sector []byte, sectors uint16) {
 		for _, size := range []uint32{512, 4096} {
 			b, ok := ParseBootSector(sector, size, uint64(sectors))
-			if !ok {
+			if b.FileSystem == "" {
 				continue
 			}
 			total, metadata := b.Clusters()*uint64(b.ClusterBytes), b.MetadataBytes()
-			if total > uint64(sectors)*uint64(size) || metadata > total+uint64(b.ClusterBytes)*8 {
+			if total > uint64(sectors)*uint64(size) || ok && metadata > total+uint64(b.ClusterBytes)*8 {
 				t.Errorf("%+v: %d bytes, %d of them metadata, in %d sectors", b, total, metadata, sectors)
 			}
 		}
