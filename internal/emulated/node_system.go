@@ -3,16 +3,12 @@
 package emulated
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -108,30 +104,9 @@ func (n *Node) systemPartition() []string {
 		}
 		for _, p := range d.layout.DriveLayout().Partitions {
 			if p.Type == win32.PartitionEFISystem || p.Boot {
-				return []string{fmt.Sprintf(`\Device\HarddiskVolume%d`, volumeNumber(d.number, p.Number))}
+				return []string{(&volume{disk: d, number: p.Number}).deviceName()}
 			}
 		}
 	}
 	return nil
-}
-
-// volumeNumber returns the number in the device name of a volume. Windows numbers volumes as they arrive.
-func volumeNumber(disk, partition uint32) uint32 { return disk<<8 + partition }
-
-// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
-// or \\?\globalroot\device\harddiskN\partitionN.
-func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
-	if letter, ok := ntpath.CutAround(name, `\\.\`, ":"); ok {
-		if l := n.state.letter(letter); l != nil {
-			return l.Volume, true
-		}
-	}
-	number, numbered := cutNumber(name, `\\?\globalroot\device\harddiskvolume`)
-	for _, v := range n.disks.volumes() {
-		if numbered && volumeNumber(v.disk.number, v.number) == number ||
-			!numbered && name == fmt.Sprintf(`\\?\globalroot\device\harddisk%d\partition%d`, v.disk.number, v.number) {
-			return v.id, true
-		}
-	}
-	return guid.GUID{}, false
 }

@@ -87,6 +87,8 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 			return 0, nil
 		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
 			return v.extents(out)
+		case win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME:
+			return put(out, deviceside.MountdevName(v.deviceName()))
 		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
 			return put(out, cstruct.Encode(win32.StorageDeviceNumber{
 				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,

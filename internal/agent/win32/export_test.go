@@ -33,6 +33,9 @@ var Sizes = map[string]int{
 	"ISCSI_CONNECTION_INFOW": SizeofISCSIConnection, "ISCSI_DEVICE_ON_SESSIONW": SizeofISCSIDevice,
 	"PERSISTENT_ISCSI_LOGIN_INFOW": SizeofPersistentISCSILogin,
 	"MOUNTMGR_VOLUME_MOUNT_POINT":  SizeofVolumeMountPoint,
+	"MOUNTMGR_MOUNT_POINT":         SizeofMountPoint,
+	"MOUNTMGR_MOUNT_POINTS":        offsetMountPoints + SizeofMountPoint,
+	"MOUNTDEV_NAME":                4,
 }
 
 // align rounds n up to a multiple of to, a power of two.

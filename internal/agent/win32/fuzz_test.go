@@ -59,6 +59,11 @@ func FuzzParsers(f *testing.F) {
 		if p, ok := accepts(t, in, deviceside.ParseVolumeMountPoint); ok && p.Bytes() != nil {
 			roundTrip(t, p.Bytes(), deviceside.ParseVolumeMountPoint)
 		}
+		if p, ok := accepts(t, in, deviceside.ParseMountPoint); ok && p.Bytes() != nil {
+			roundTrip(t, p.Bytes(), deviceside.ParseMountPoint)
+		}
+		accepts(t, in, ParseMountPoints)
+		accepts(t, in, ParseMountdevName)
 		if len(in) <= MAXIMUM_REPARSE_DATA_BUFFER_SIZE {
 			if r, ok := accepts(t, in, ParseReparsePoint); ok && r.Bytes() != nil {
 				roundTrip(t, r.Bytes(), ParseReparsePoint)

@@ -207,6 +207,9 @@ var goldenValues = []goldenValue{
 		deviceside.ParseDeleteReparsePoint),
 	is("volume_mount_point", VolumeMountPoint{`\DosDevices\C:\dir`, `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`},
 		deviceside.ParseVolumeMountPoint),
+	as("mountdev_name", `\Device\HarddiskVolume1`, deviceside.MountdevName, ParseMountdevName),
+	is("mount_point", goldenMountPoints[0], deviceside.ParseMountPoint),
+	as("mount_points", goldenMountPoints, deviceside.MountPoints, ParseMountPoints),
 	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
 		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
 	as("file_standard_pending", deviceside.FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
@@ -222,6 +225,11 @@ var goldenValues = []goldenValue{
 	// the agent writes it only
 	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
 	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
+}
+
+var goldenMountPoints = []MountPoint{
+	{`\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}`, `\Device\HarddiskVolume1`},
+	{`\DosDevices\C:\dir`, `\Device\HarddiskVolume1`},
 }
 
 var goldenIdentifiers = StorageDeviceID{Identifiers: []StorageIdentifier{

@@ -30,6 +30,8 @@ const (
 	IOCTL_VOLUME_ONLINE                  = 0x0056C008
 	IOCTL_VOLUME_OFFLINE                 = 0x0056C00C
 
+	IOCTL_MOUNTDEV_QUERY_DEVICE_NAME          = 0x004D0008 // out MOUNTDEV_NAME
+	IOCTL_MOUNTMGR_QUERY_POINTS               = 0x006D0008 // in MountPoint, out []MountPoint, on the mount manager
 	IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED = 0x006DC01C // in VolumeMountPoint, on the mount manager
 
 	FSCTL_LOCK_VOLUME          = 0x00090018

@@ -124,10 +124,10 @@ func ParseReparsePoint(in []byte) (ReparsePoint, error) {
 		return ReparsePoint{}, cstruct.Malformed(structure, "data of %d bytes, needs %d", len(b)-header, offset-header)
 	}
 	names := b[offset:]
-	if r.SubstituteName, err = cstruct.NameAt(structure, names, b.U16(8), b.U16(10)); err != nil {
+	if r.SubstituteName, err = cstruct.NameAt(structure, names, uint32(b.U16(8)), b.U16(10)); err != nil {
 		return ReparsePoint{}, err
 	}
-	if r.PrintName, err = cstruct.NameAt(structure, names, b.U16(12), b.U16(14)); err != nil {
+	if r.PrintName, err = cstruct.NameAt(structure, names, uint32(b.U16(12)), b.U16(14)); err != nil {
 		return ReparsePoint{}, err
 	}
 	r.Relative = r.Tag == IO_REPARSE_TAG_SYMLINK && b.U32(16)&SYMLINK_FLAG_RELATIVE != 0

@@ -4,7 +4,6 @@ package win32
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
@@ -75,27 +74,3 @@ func ParseNTFSVolumeData(in []byte) (NTFSVolumeData, error) {
 // ExtendVolume encodes the input of FSCTL_EXTEND_VOLUME: the new total size in sectors.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_extend_volume
 func ExtendVolume(sectors int64) []byte { return cstruct.Encode(sectors) }
-
-// VolumeMountPoint is MOUNTMGR_VOLUME_MOUNT_POINT. Its names are the object manager's, without a separator at the end.
-// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ns-mountmgr-_mountmgr_volume_mount_point
-type VolumeMountPoint struct {
-	Path   string // of the mount point: \DosDevices\C:\dir
-	Volume string // \??\Volume{GUID}
-}
-
-// SizeofVolumeMountPoint is the size of a MOUNTMGR_VOLUME_MOUNT_POINT in bytes, without the names.
-const SizeofVolumeMountPoint = 8
-
-// Bytes encodes a MOUNTMGR_VOLUME_MOUNT_POINT with its names behind it. It returns nil if they are too long for it.
-func (p VolumeMountPoint) Bytes() []byte {
-	path, volume := cstruct.EncodeUTF16(p.Path), cstruct.EncodeUTF16(p.Volume)
-	b := append(append(make(cstruct.Buffer, SizeofVolumeMountPoint), path...), volume...)
-	if len(b) > math.MaxUint16 {
-		return nil
-	}
-	b.PutU16(0, SizeofVolumeMountPoint)                   // SourceVolumeNameOffset
-	b.PutU16(2, uint16(len(path)))                        // SourceVolumeNameLength
-	b.PutU16(4, uint16(SizeofVolumeMountPoint+len(path))) // TargetVolumeNameOffset
-	b.PutU16(6, uint16(len(volume)))                      // TargetVolumeNameLength
-	return b
-}

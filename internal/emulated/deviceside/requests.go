@@ -33,11 +33,21 @@ func ParseVolumeMountPoint(in []byte) (p win32.VolumeMountPoint, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Path, err = cstruct.NameAt(structure, b, b.U16(0), b.U16(2)); err != nil { // SourceVolumeNameOffset
+	if p.Path, err = cstruct.NameAt(structure, b, uint32(b.U16(0)), b.U16(2)); err != nil { // SourceVolumeNameOffset
 		return p, err
 	}
-	p.Volume, err = cstruct.NameAt(structure, b, b.U16(4), b.U16(6)) // TargetVolumeNameOffset
+	p.Volume, err = cstruct.NameAt(structure, b, uint32(b.U16(4)), b.U16(6)) // TargetVolumeNameOffset
 	return p, err
+}
+
+// ParseMountPoint decodes the input of IOCTL_MOUNTMGR_QUERY_POINTS.
+func ParseMountPoint(in []byte) (win32.MountPoint, error) {
+	const structure = "MOUNTMGR_MOUNT_POINT"
+	b, err := cstruct.Need(structure, in, win32.SizeofMountPoint)
+	if err != nil {
+		return win32.MountPoint{}, err
+	}
+	return win32.MountPointAt(structure, b, 0)
 }
 
 const sizeofReparseHeader = 8 // ReparseTag, ReparseDataLength and Reserved

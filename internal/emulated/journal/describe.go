@@ -40,6 +40,8 @@ func describeInput(code uint32, in []byte) string {
 	case win32.FSCTL_DELETE_REPARSE_POINT:
 		tag, parseErr := deviceside.ParseDeleteReparsePoint(in)
 		decoded, err = fmt.Sprintf("{Tag:0x%08x}", tag), parseErr
+	case win32.IOCTL_MOUNTMGR_QUERY_POINTS:
+		decoded, err = deviceside.ParseMountPoint(in)
 	case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
 		decoded, err = deviceside.ParseVolumeMountPoint(in)
 	}

@@ -49,9 +49,9 @@ func ParseArray[T any](structure string, in []byte, count, size int, parse func(
 }
 
 // NameAt returns a name of length bytes from the names of a structure.
-func NameAt(structure string, names Buffer, offset, length uint16) (string, error) {
-	end := int(offset) + int(length)
-	if offset%2 != 0 || length%2 != 0 || end > len(names) {
+func NameAt(structure string, names Buffer, offset uint32, length uint16) (string, error) {
+	end := int64(offset) + int64(length)
+	if offset%2 != 0 || length%2 != 0 || end > int64(len(names)) {
 		return "", Malformed(structure, "name at %d, %d bytes, in %d bytes", offset, length, len(names))
 	}
 	return DecodeUTF16(names[offset:end]), nil

@@ -75,12 +75,15 @@ static BOOL wanted(const void *in, ULONG in_size, const WCHAR *symbolic, const W
 
 static BOOL names_nothing(const MOUNT_POINT *filter) { return !filter->symbolic_length && !filter->device_length && !filter->id_length; }
 
+// in_wine reports whether Wine's list has the volume: it knows its own drive C, but not by our device's name.
+static BOOL in_wine(const VOLUME *volume, const MOUNT_POINT *filter) { return volume->is_own && (filter->symbolic_length || !filter->device_length); }
+
 static void add_ours(CALL *call, LIST *list, const void *in, ULONG in_size)
 {
 	for (const VOLUME *volume = call->state->volume; volume < call->state->volume + MAX_VOLUMES; volume++) {
 		WCHAR guid[39], symbolic[TEXT_MOST], device[TEXT_MOST];
 		BYTE id[24] = "DMIO:ID:";
-		if (!volume_there(call, volume) || volume->is_own)
+		if (!volume_there(call, volume) || in_wine(volume, in))
 			continue;
 		guid_text(&volume->guid, guid);
 		_snwprintf(symbolic, TEXT_MOST, L"\\??\\Volume%ls", guid);

@@ -191,6 +191,20 @@ static NTSTATUS by_number(CALL *call, ULONG number, const WCHAR *rest, TARGET *t
 	return STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
+static NTSTATUS by_partition(CALL *call, ULONG disk, ULONG partition, TARGET *target)
+{
+	FOR_VOLUMES(call, volume)
+	{
+		if (!volume->used || volume->disk != disk || volume->partition != partition)
+			continue;
+		const NTSTATUS status = a_volume(call, volume, L"", target);
+		if (volume->appears)
+			volume->appears--; // a look for a late volume
+		return status;
+	}
+	return STATUS_OBJECT_NAME_NOT_FOUND;
+}
+
 // by_letter finds the volume of drive C of a system disk; other letters are Wine's.
 static NTSTATUS by_letter(CALL *call, WCHAR letter, TARGET *target)
 {
@@ -224,7 +238,7 @@ NTSTATUS find_target(CALL *call, const UNICODE_STRING *name, TARGET *target)
 	if ((rest = number_in(skip(at, L"HarddiskVolume"), &number)) && (!*rest || *rest == '\\'))
 		return by_number(call, number, rest, target);
 	if ((rest = number_in(skip(at, L"Harddisk"), &number)) && (rest = number_in(skip(rest, L"\\Partition"), &part)) && !*rest)
-		return part == 0 ? a_disk(call, disk_of(call, number), target) : STATUS_OBJECT_NAME_NOT_FOUND;
+		return part == 0 ? a_disk(call, disk_of(call, number), target) : by_partition(call, number, part, target);
 	if ((rest = skip(at, L"Volume")) && parse_guid(rest, &guid)) {
 		VOLUME *volume = volume_by_guid(call, &guid);
 		return volume ? a_volume(call, volume, rest + GUID_LENGTH, target) : STATUS_SUCCESS; // Wine's own drives

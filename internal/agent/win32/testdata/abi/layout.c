@@ -413,6 +413,47 @@ const struct {
     .Names = MOUNTED_PATH MOUNTED_VOLUME,
 };
 
+#define DEVICE_NAME L"\\Device\\HarddiskVolume1"
+
+/* MOUNTDEV_NAME structure (mountmgr.h): the name has no NUL. */
+const struct {
+    USHORT NameLength;
+    WCHAR Name[CHARACTERS(DEVICE_NAME)];
+} golden_mountdev_name = {.NameLength = CHARACTERS(DEVICE_NAME) * sizeof(WCHAR), .Name = DEVICE_NAME};
+
+/* A MOUNTMGR_MOUNT_POINT (mountmgr.h) whose names begin at an offset. */
+#define MOUNT_POINT_OF(link, names) {                                                   \
+    .SymbolicLinkNameOffset = (names),                                                  \
+    .SymbolicLinkNameLength = CHARACTERS(link) * sizeof(WCHAR),                         \
+    .DeviceNameOffset = (names) + CHARACTERS(link) * sizeof(WCHAR),                     \
+    .DeviceNameLength = CHARACTERS(DEVICE_NAME) * sizeof(WCHAR),                        \
+}
+
+const struct {
+    MOUNTMGR_MOUNT_POINT Point;
+    WCHAR Names[CHARACTERS(MOUNTED_VOLUME) + CHARACTERS(DEVICE_NAME)];
+} golden_mount_point = {
+    .Point = MOUNT_POINT_OF(MOUNTED_VOLUME, sizeof(MOUNTMGR_MOUNT_POINT)),
+    .Names = MOUNTED_VOLUME DEVICE_NAME,
+};
+
+#define POINT_NAMES (offsetof(MOUNTMGR_MOUNT_POINTS, MountPoints) + 2 * sizeof(MOUNTMGR_MOUNT_POINT))
+
+/* MOUNTMGR_MOUNT_POINTS structure (mountmgr.h), with the names behind it */
+const struct {
+    ULONG Size;
+    ULONG NumberOfMountPoints;
+    MOUNTMGR_MOUNT_POINT MountPoints[2];
+    WCHAR Names[CHARACTERS(MOUNTED_VOLUME) + CHARACTERS(MOUNTED_PATH) + 2 * CHARACTERS(DEVICE_NAME)];
+} golden_mount_points = {
+    .Size = sizeof golden_mount_points, .NumberOfMountPoints = 2,
+    .MountPoints = {
+        MOUNT_POINT_OF(MOUNTED_VOLUME, POINT_NAMES),
+        MOUNT_POINT_OF(MOUNTED_PATH, POINT_NAMES + (CHARACTERS(MOUNTED_VOLUME) + CHARACTERS(DEVICE_NAME)) * sizeof(WCHAR)),
+    },
+    .Names = MOUNTED_VOLUME DEVICE_NAME MOUNTED_PATH DEVICE_NAME,
+};
+
 const FILE_BASIC_INFO golden_file_basic = {
     .CreationTime = {.QuadPart = 0x1112131415161718}, .LastAccessTime = {.QuadPart = 0x2122232425262728},
     .LastWriteTime = {.QuadPart = 0x3132333435363738}, .ChangeTime = {.QuadPart = 0x4142434445464748},

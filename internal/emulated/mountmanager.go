@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package emulated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+)
+
+// deviceName returns the name of the volume's device. Windows numbers volumes as they arrive.
+func (v *volume) deviceName() string {
+	return fmt.Sprintf(`\Device\HarddiskVolume%d`, v.disk.number<<8+v.number)
+}
+
+// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
+// or \\?\globalroot\device\harddiskN\partitionN.
+func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
+	if letter, ok := ntpath.CutAround(name, `\\.\`, ":"); ok {
+		if l := n.state.letter(letter); l != nil {
+			return l.Volume, true
+		}
+	}
+	const prefix = `\\?\globalroot\device\harddisk`
+	before, after, _ := strings.Cut(name, `\partition`)
+	number, isDisk := cutNumber(before, prefix)
+	partition, isPartition := cutNumber(after, "")
+	if volume, ok := cutNumber(name, prefix+"volume"); ok {
+		number, partition, isDisk, isPartition = volume>>8, volume&0xff, true, true
+	}
+	d, err := n.disks.installed(number)
+	if !isDisk || !isPartition || err != nil {
+		return guid.GUID{}, false
+	}
+	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.number == partition && d.arriving(v.id) <= 0 })
+	if i < 0 {
+		return guid.GUID{}, false
+	}
+	return d.volumes[i].id, true
+}
+
+// mountManager is the open mount manager as a device.
+type mountManager struct{ device }
+
+func (h *mountManager) DeviceIoControl(code uint32, in, out []byte) (int, error) {
+	return h.control(code, func() (int, error) {
+		switch code {
+		case win32.IOCTL_MOUNTMGR_QUERY_POINTS:
+			asked, err := parsed(deviceside.ParseMountPoint(in))
+			if err != nil {
+				return 0, err
+			}
+			return h.node.queryPoints(asked, out)
+		case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
+			gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
+			if err != nil {
+				return 0, err
+			}
+			return 0, h.node.forgetMountAt(gone.Path)
+		}
+		return 0, win32.ERROR_INVALID_FUNCTION
+	})
+}
+
+// queryPoints answers with the volumes' names and drive letters that have what is asked for. None is an error.
+func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
+	var points []win32.MountPoint
+	for _, v := range n.disks.volumes() {
+		var links []string
+		for _, l := range n.state.Letters {
+			if l.Volume == v.id {
+				links = append(links, `\DosDevices\`+l.Letter+":")
+			}
+		}
+		for _, link := range append(links, `\??\`+strings.Trim(v.name(), `\?`)) {
+			p := win32.MountPoint{Link: link, Device: v.deviceName()}
+			if (asked.Link == "" || strings.EqualFold(asked.Link, p.Link)) &&
+				(asked.Device == "" || strings.EqualFold(asked.Device, p.Device)) {
+				points = append(points, p)
+			}
+		}
+	}
+	b := deviceside.MountPoints(points)
+	const header = 8
+	switch {
+	case len(points) == 0 || len(out) < header:
+		return 0, win32.ERROR_INVALID_PARAMETER
+	case len(out) < len(b):
+		return copy(out, b[:header]), win32.ERROR_MORE_DATA
+	}
+	return copy(out, b), nil
+}
+
+// forgetMountAt drops the record of a mount point that its remover tells the mount manager of.
+func (n *Node) forgetMountAt(path string) error {
+	rest, ok := strings.CutPrefix(path, `\DosDevices\`)
+	if !ok {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	p, err := ntpath.ParseObject(rest)
+	if err != nil {
+		return err
+	}
+	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = h.close() }() // nothing is lost: it holds no data
+	return h.forgetMount()
+}
