@@ -90,8 +90,7 @@ func TestInterruptedPartitioningIsCompleted(t *testing.T) {
 		"before the partition was made": {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX},
 		"after the partition was made": {Function: "DeviceIoControl",
 			Code: win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, After: true},
-		"before Windows knew of it":       {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_UPDATE_PROPERTIES, Skip: 2},
-		"while the volume was waited for": {Function: "VolumeNames"},
+		"before Windows knew of it": {Function: "DeviceIoControl", Code: win32.IOCTL_DISK_UPDATE_PROPERTIES, Skip: 2},
 		"after the disk was brought online": {Function: "DeviceIoControl",
 			Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, After: true},
 	} {
@@ -228,7 +227,8 @@ func TestListingsSurviveAFailingDisk(t *testing.T) {
 // A disk that goes away in the middle of partitioning is reported at once, not after the wait for its volume.
 func TestSurpriseRemovalEndsTheWaitForVolumes(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
-	reached, release := n.Faults.Hang("VolumeNames")
+	reached, release := n.Faults.Add(testnode.Fault{Function: "DeviceIoControl",
+		Code: win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, Times: 1, Hang: true})
 	result := make(chan error, 1)
 	go func() { result <- n.PartitionDisk(1) }()
 	<-reached

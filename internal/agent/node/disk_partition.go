@@ -26,29 +26,42 @@ func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
 }
 
 func (o *op) partition(d *disk) error {
+	added, err := o.makePartition(d)
+	if err != nil || added == nil {
+		return err
+	}
+	_, now, err := d.partitionAt(added.StartingOffset) // Windows has numbered it
+	if err == nil {
+		_, err = o.awaitVolumes(d, []win32.Partition{now})
+	}
+	return err
+}
+
+// makePartition is partition without the wait. It returns the new partition, nil for none.
+func (o *op) makePartition(d *disk) (added *win32.Partition, err error) {
 	layout, err := d.layout()
 	if err != nil {
-		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 	}
 	// A disk with partitions is refused too: the driver has the wrong disk.
 	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {
-		return err
+		return nil, err
 	}
 	if layout.HasDataPartition() {
-		return nil
+		return nil, nil //nolint:nilnil // none is an answer
 	}
 	if err := d.mayBePartitioned(layout); err != nil {
-		return err
+		return nil, err
 	}
 	if err := o.makeReady(d); err != nil {
-		return err
+		return nil, err
 	}
 	if layout.Style != win32.PARTITION_STYLE_GPT {
 		if layout, err = d.initialize(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return o.addDataPartition(d, layout)
+	return d.addDataPartition(layout)
 }
 
 // makeReady brings a disk online and makes it writable; unlike SetDiskState it requires both.
@@ -91,7 +104,7 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 	}
 }
 
-func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
+func (d *disk) addDataPartition(layout win32.DriveLayout) (*win32.Partition, error) {
 	partition, err := d.planAndSet(layout)
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		// The plan may be out of date: a Microsoft Reserved partition that came late occupies part of it.
@@ -101,13 +114,12 @@ func (o *op) addDataPartition(d *disk, layout win32.DriveLayout) error {
 		}
 	}
 	if err != nil {
-		return errdefs.Errorf(err, "partitioning disk %d", d.number)
+		return nil, errdefs.Errorf(err, "partitioning disk %d", d.number)
 	}
 	if err := d.updateProperties(); err != nil {
-		return errdefs.Errorf(err, "making the new partition of disk %d known", d.number)
+		return nil, errdefs.Errorf(err, "making the new partition of disk %d known", d.number)
 	}
-	_, err = o.awaitVolumes(d, []win32.Partition{partition})
-	return err
+	return &partition, nil
 }
 
 // planAndSet adds a data partition to a layout, and sets the layout.

@@ -269,12 +269,10 @@ func (o *op) flushDisk(d *disk) {
 
 // presentVolumes lists the present volumes of a disk, to be flushed. A change of the disk's state does not need it.
 func (o *op) presentVolumes(d *disk) []diskVolume {
-	if layout, err := d.layout(); err == nil {
-		if hinted, ok := o.hintedVolumes(d.number, volumePartitions(layout)); ok {
-			return hinted
-		}
+	volumes, _, err := o.volumesOf(d)
+	if err != nil { // its partitions cannot be read
+		volumes, _, err = o.volumesOn(d.number)
 	}
-	volumes, err := o.volumesOn(d.number)
 	if err != nil {
 		o.log().Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}

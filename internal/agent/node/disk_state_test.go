@@ -55,6 +55,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 		"in use for a moment":     {1, 0, 3, []string{lock, dismount}},
 		"it refuses to dismount":  {1, win32.FSCTL_DISMOUNT_VOLUME, 0, []string{lock, dismount, flush}},
 		"at two places of a disk": {2, 0, 0, []string{lock, dismount}},
+		"of a dynamic disk":       {1, 0, 0, []string{lock, dismount}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k := emulate(t, emulated.Options{})
@@ -78,7 +79,18 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 				return do()
 			}))
 			must(t, n.Disks.PartitionDisk(t.Context(), 1))
-			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+			lies := uint32(1)
+			if name == "of a dynamic disk" { // its partitions have no volumes; one that begins elsewhere lies on it, too
+				lies = 2
+				must(t, n.Disks.PartitionDisk(t.Context(), lies))
+				must(t, n.changeDisk(t.Context(), "test", 1, "", func(_ *op, d *disk) error {
+					layout, err := d.layout()
+					must(t, err)
+					layout.Partitions[len(layout.Partitions)-1].Type = win32.PartitionLDMData
+					return d.setLayout(layout)
+				}))
+			}
+			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), lies, 0)
 			must(t, err)
 			s.volume = ids[0]
 			for i := range int64(c.extents) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -138,10 +139,43 @@ type diskVolume struct {
 }
 
 // volumesOn lists the volumes with an extent on a disk. One that reports none, such as a CD-ROM drive, is on no disk.
-func (o *op) volumesOn(number uint32) ([]diskVolume, error) {
+// Offline means that some do not report theirs and may be offline.
+func (o *op) volumesOn(number uint32) (volumes []diskVolume, offline bool, err error) {
 	ids, err := o.volumeIDs()
-	all, _ := o.volumeExtentsOf(ids)
-	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), err
+	all, offline := o.volumeExtentsOf(ids)
+	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), offline, err
+}
+
+// volumesOf lists the volumes of a disk by its partitions, and asks all volumes only if some are not found so.
+// Unanswered is a partition whose volume has to be there and does not answer; one that is offline cannot be mounted.
+func (o *op) volumesOf(d *disk) (volumes []diskVolume, unanswered *win32.Partition, err error) {
+	layout, err := d.layout()
+	if err != nil {
+		return nil, nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	}
+	partitions := volumePartitions(layout)
+	dynamic := slices.ContainsFunc(layout.Partitions, isDynamic)
+	if !dynamic {
+		for _, a := range o.partitionVolumes(d.number, partitions) {
+			if a.Err == nil {
+				volumes = append(volumes, a.Value)
+			}
+		}
+		if len(volumes) == len(partitions) {
+			return volumes, nil, nil
+		}
+	}
+	volumes, offline, err := o.volumesOn(d.number)
+	if !dynamic && !offline {
+		_, unanswered = volumesAt(d.number, partitions, volumes)
+	}
+	return volumes, unanswered, err
+}
+
+// isDynamic reports whether a partition is one of a dynamic disk, whose volumes begin anywhere in it.
+func isDynamic(p win32.Partition) bool {
+	return p.Style == win32.PARTITION_STYLE_GPT &&
+		(p.Type == win32.PartitionLDMData || p.Type == win32.PartitionLDMMetadata)
 }
 
 func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
@@ -195,14 +229,19 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 	return volumes, nil
 }
 
+// listPause is the time after which all volumes are asked for one that has not arrived, and again each time.
+const listPause = time.Second
+
 // arrivedVolumes is awaitVolumes without bringing the volumes online.
 func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, error) {
-	if hinted, ok := o.hintedVolumes(d.number, partitions); ok {
-		return hinted, nil
-	}
 	var p operation.Backoff
+	list := time.Now().Add(listPause)
 	for {
-		found, late, offline, err := o.searchVolumes(d.number, partitions)
+		all := time.Now().After(list)
+		if all {
+			list = time.Now().Add(listPause)
+		}
+		found, late, offline, err := o.searchVolumes(d.number, partitions, all)
 		if err != nil || late == nil {
 			return found, err
 		}
@@ -223,24 +262,30 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 }
 
 // searchVolumes looks for the volumes of a disk's partitions. Late is a partition whose volume has not arrived, or nil;
-// offline means that it may be there, but offline. Volumes that were last found on other disks are asked only if one is
-// missing without them: usually the wanted one is new, and there may be hundreds of others.
-func (o *op) searchVolumes(disk uint32, partitions []win32.Partition) (found []diskVolume, late *win32.Partition,
-	offline bool, err error) {
-	ids, err := o.volumeIDs()
-	if err != nil {
-		return nil, nil, false, err
+// offline means that it may be there, but offline. Each partition is asked for its volume. All volumes of the node are
+// asked for one that is not found so, such as a spanned one; for one that is only late, if all is set.
+func (o *op) searchVolumes(disk uint32, partitions []win32.Partition, all bool) (found []diskVolume,
+	late *win32.Partition, offline bool, err error) {
+	for i, a := range o.partitionVolumes(disk, partitions) {
+		switch p := partitions[i]; {
+		case a.Err == nil:
+			found = append(found, a.Value)
+		case errdefs.HasReason(a.Err, reason.StillRunning):
+			return nil, nil, false, a.Err // the caller has left
+		case getsVolume(p) && isLate(a.Err):
+			late = &p
+			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
+		default:
+			o.log().V(4).Info("A partition does not lead to its volume", "disk", disk, "partition", p.Number, "err", a.Err)
+			all = true
+		}
 	}
-	first, rest := o.node.hints.likelyOn(disk, ids)
-	present, offline := o.volumeExtentsOf(first)
-	o.node.hints.remember(present)
-	if found, late = volumesAt(disk, partitions, present); len(found) < len(partitions) && len(rest) > 0 {
-		others, alsoOffline := o.volumeExtentsOf(rest)
-		o.node.hints.remember(others)
-		found, late = volumesAt(disk, partitions, append(present, others...))
-		offline = offline || alsoOffline
+	if len(found) == len(partitions) || !all {
+		return found, late, offline, nil
 	}
-	return found, late, offline, nil
+	present, offline, err := o.volumesOn(disk)
+	found, late = volumesAt(disk, partitions, present)
+	return found, late, offline, err
 }
 
 // volumesAt returns the volumes of a disk's partitions, and a partition that lacks its volume, or nil.

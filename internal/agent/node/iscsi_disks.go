@@ -159,7 +159,7 @@ func (o *op) settleDisks(name targetName) error {
 	}
 	var volumes []diskVolume
 	for _, number := range found.disks {
-		on, err := o.volumesOn(number)
+		on, err := o.volumesOfTarget(number)
 		if err != nil {
 			return err
 		}
@@ -204,6 +204,19 @@ func (o *op) settleDisks(name targetName) error {
 		return o.refuseMissingVolumes(name)
 	}
 	return nil
+}
+
+// volumesOfTarget lists the volumes of a target's disk, which may be going.
+func (o *op) volumesOfTarget(number uint32) (volumes []diskVolume, err error) {
+	d, err := o.openDisk(number, 0)
+	if err == nil {
+		defer d.Close()
+		volumes, _, err = o.volumesOf(d)
+	}
+	if err != nil {
+		volumes, _, err = o.volumesOn(number)
+	}
+	return volumes, err
 }
 
 // disksToSettle returns the disks of a target. If a disk that Windows does not show may be in use, it waits for the

@@ -120,6 +120,10 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 
 func (k *scriptedISCSI) VolumeNames() ([]string, error) { return nil, nil }
 
+func (k *scriptedISCSI) OpenDevice(string, uint32) (kernel.Handle, error) {
+	return nil, win32.ERROR_FILE_NOT_FOUND
+}
+
 func (k *scriptedISCSI) ISCSIPersistentLogins() ([]byte, int, error) { return nil, 0, nil }
 
 func (k *scriptedISCSI) LogoutISCSITarget(win32.ISCSIUniqueID) error {

@@ -75,7 +75,6 @@ type core struct {
 	maps              operation.KeyedLocks // one for each server to which shares are mapped
 	missing           []*api.Privilege     // set by EnablePrivileges
 
-	hints    volumeHints
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
 	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
 }

@@ -176,7 +176,7 @@ func (o *op) openToStage(s diskStep) (*disk, error) {
 		return nil, err
 	}
 	if !s.readOnly {
-		err = o.partition(d)
+		_, err = o.makePartition(d)
 	}
 	if err == nil {
 		err = o.makeUsable(d)

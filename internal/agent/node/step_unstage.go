@@ -5,14 +5,12 @@ package node
 import (
 	"context"
 	"errors"
-	"slices"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -136,27 +134,14 @@ func (o *op) takeDiskOffline(number uint32, id winpath.VolumeID) error {
 // hasMountedVolume reports whether a volume of a disk is mounted, by any program. None is mounted by the agent while
 // the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
 func (o *op) hasMountedVolume(d *disk) (bool, error) {
-	layout, err := d.layout()
-	if err != nil {
-		return false, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+	volumes, unanswered, err := o.volumesOf(d)
+	if err == nil && unanswered != nil {
+		err = errdefs.Unavailable.Errorf(reason.NotAnswering,
+			"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
+			unanswered.Number)
 	}
-	partitions := volumePartitions(layout)
-	volumes, known := o.hintedVolumes(d.number, partitions)
-	if dynamic := slices.ContainsFunc(layout.Partitions, isDynamic); dynamic {
-		if volumes, err = o.volumesOn(d.number); err != nil {
-			return false, err
-		}
-	} else if !known {
-		found, late, offline, err := o.searchVolumes(d.number, partitions)
-		if err == nil && late != nil && !offline {
-			err = errdefs.Unavailable.Errorf(reason.NotAnswering,
-				"disk %d stays online: the volume of partition %d does not answer, and may be mounted; try again", d.number,
-				late.Number)
-		}
-		if err != nil {
-			return false, err
-		}
-		volumes = found
+	if err != nil {
+		return false, err
 	}
 	for _, v := range volumes {
 		paths, err := o.mountPoints(v.id)
@@ -169,10 +154,4 @@ func (o *op) hasMountedVolume(d *disk) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// isDynamic reports whether a partition is one of a dynamic disk, whose volumes begin anywhere in it.
-func isDynamic(p win32.Partition) bool {
-	return p.Style == win32.PARTITION_STYLE_GPT &&
-		(p.Type == win32.PartitionLDMData || p.Type == win32.PartitionLDMMetadata)
 }

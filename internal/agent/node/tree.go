@@ -147,15 +147,19 @@ func (o *op) treeDisk(d *disk) (branch treeDisk, err error) {
 
 // attachVolumes attaches the volumes to their partitions.
 func (o *op) attachVolumes(tree *api.GetTreeResponse, volumes []diskVolume) {
-	partitions := map[diskOffset]*api.Partition{}
+	type place struct {
+		disk   uint32
+		offset int64
+	}
+	partitions := map[place]*api.Partition{}
 	for _, d := range tree.GetDisks() {
 		for _, p := range d.GetPartitions() {
-			partitions[diskOffset{d.GetNumber(), p.GetOffsetBytes()}] = p
+			partitions[place{d.GetNumber(), p.GetOffsetBytes()}] = p
 		}
 	}
 	for i, a := range forEach(o, volumes, func(v diskVolume) operation.Object { return operation.Volume(v.id) },
 		func(o *op, v diskVolume) (*api.Volume, error) { return o.treeVolume(v.id), nil }) {
-		p := partitions[diskOffset{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
+		p := partitions[place{volumes[i].extent.DiskNumber, volumes[i].extent.StartingOffset}]
 		switch {
 		case p == nil: // its disk has come or gone meanwhile
 		case a.Err != nil:

@@ -27,7 +27,7 @@ func (o *op) bringPartitionOnline(d *disk, offset int64) error {
 	if err != nil {
 		return err
 	}
-	device := fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, d.number, partition.Number)
+	device := partitionDevice(d.number, partition.Number)
 	if err := o.bringDeviceOnline(operation.VolumeDevice(device), device, d.number, offset); !errdefs.IsMissing(err) {
 		return err
 	}

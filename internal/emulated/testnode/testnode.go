@@ -133,25 +133,24 @@ type Faults struct {
 	observed []kernel.Call
 }
 
-// Add begins a disturbance. It panics for one that could never happen, as that is a mistake in the test.
-func (f *Faults) Add(fault Fault) { f.add(fault) }
-
-// Hang makes the next call of a function wait until release is called; reached is closed when the call arrives.
-func (f *Faults) Hang(function string) (reached <-chan struct{}, release func()) {
-	return f.add(Fault{Function: function, Times: 1, Hang: true})
-}
-
-// HangAll makes all calls of a function wait until release is called; reached is closed when the first call arrives.
-func (f *Faults) HangAll(function string) (reached <-chan struct{}, release func()) {
-	return f.add(Fault{Function: function, Hang: true})
-}
-
-func (f *Faults) add(fault Fault) (reached <-chan struct{}, end func()) {
+// Add begins a disturbance. Reached is closed when its first call arrives; end takes it back. It panics for one that
+// could never happen, as that is a mistake in the test.
+func (f *Faults) Add(fault Fault) (reached <-chan struct{}, end func()) {
 	id, reached, err := f.set.Add(fault)
 	if err != nil {
 		panic(err) //nolint:forbidigo // no test can continue after this
 	}
 	return reached, func() { f.set.Remove(id) }
+}
+
+// Hang makes the next call of a function wait until release is called; reached is closed when the call arrives.
+func (f *Faults) Hang(function string) (reached <-chan struct{}, release func()) {
+	return f.Add(Fault{Function: function, Times: 1, Hang: true})
+}
+
+// HangAll makes all calls of a function wait until release is called; reached is closed when the first call arrives.
+func (f *Faults) HangAll(function string) (reached <-chan struct{}, release func()) {
+	return f.Add(Fault{Function: function, Hang: true})
 }
 
 // Release ends all disturbances and lets hanging calls go on.
