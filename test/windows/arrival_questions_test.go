@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -17,7 +18,76 @@ func arrivalQuestions() []Question {
 		{45, "When IOCTL_DISK_ARE_VOLUMES_READY returns, is the name of the volume there?", askVolumesReady},
 		{47, "Which of the queries for extents, state, device number and length does an offline volume answer?",
 			askOfflineVolume},
+		{56, "Does a partition's name lead to its volume: new, after its disk was offline, and while the volume is offline?",
+			askPartitionName},
 	}
+}
+
+// askPartitionName compares the volume of a partition, found among all volumes, with those to which its names lead.
+func askPartitionName(q *inquiry) {
+	answers, disk := note(q, map[string]string{}), q.attach().Number()
+	p := q.partition(disk, noLetter)
+	ask := func(when string) string {
+		before := q.behind(fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, disk, p.Number))
+		volume := q.volumeAt(disk, p.StartingOffset)
+		answers[when+", before the volume is listed"] = strings.ReplaceAll(before, volume, "its volume")
+		for _, form := range []string{`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, `\\?\Harddisk%dPartition%d`} {
+			name := fmt.Sprintf(form, disk, p.Number)
+			answers[when+", "+form] = strings.ReplaceAll(q.behind(name), volume, "its volume")
+			mounted, err := q.Kernel.VolumeNameForMountPoint(name + `\`)
+			if err != nil {
+				mounted = verdict(err)
+			}
+			answers[when+", "+form+", GetVolumeNameForVolumeMountPointW"] = strings.ReplaceAll(mounted, volume, "its volume")
+		}
+		return volume
+	}
+	ask("new")
+	h := q.openDisk(disk)
+	defer h.Close()
+	q.check(setAttributes(h, win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE))
+	answers["disk offline"] = q.behind(fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, disk, p.Number))
+	q.check(setAttributes(h, 0, win32.DISK_ATTRIBUTE_OFFLINE))
+	volume := ask("disk online again")
+	v := q.openVolume(volume)
+	defer v.Close()
+	q.Disks.AddVolume(volume) // offline, it may not tell where it lies
+	answers["IOCTL_VOLUME_OFFLINE"] = verdict(send(v, win32.IOCTL_VOLUME_OFFLINE, nil))
+	answers["volume offline"] = strings.ReplaceAll(
+		q.behind(fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, disk, p.Number)), volume, "its volume")
+	answers["IOCTL_VOLUME_ONLINE"] = verdict(send(v, win32.IOCTL_VOLUME_ONLINE, nil))
+}
+
+// behind returns the volume to which the name of a partition leads, or the step at which it leads nowhere.
+func (s Subject) behind(partition string) string {
+	h, err := s.Kernel.OpenDevice(partition, 0)
+	if err != nil {
+		return "to open it: " + verdict(err)
+	}
+	defer h.Close()
+	device, err := query(h, win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, 1024, win32.ParseMountdevName)
+	if err != nil {
+		return "the device's name: " + verdict(err)
+	}
+	manager, err := s.Kernel.OpenDevice(kernel.MountManager, 0)
+	if err != nil {
+		return "the mount manager: " + verdict(err)
+	}
+	defer manager.Close()
+	out := make([]byte, 4096)
+	n, err := manager.DeviceIoControl(win32.IOCTL_MOUNTMGR_QUERY_POINTS, win32.MountPoint{Device: device}.Bytes(), out)
+	if err != nil {
+		return "the names of " + device + ": " + verdict(err)
+	}
+	points, err := win32.ParseMountPoints(out[:n])
+	if err != nil {
+		return err.Error()
+	}
+	var names []string
+	for _, point := range points {
+		names = append(names, strings.Replace(point.Link, `\??\`, `\\?\`, 1)+`\`)
+	}
+	return strings.Join(names, " ")
 }
 
 // volumesReady is IOCTL_DISK_ARE_VOLUMES_READY.

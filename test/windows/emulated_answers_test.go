@@ -149,6 +149,9 @@ func TestEmulatedNodesAnswer(t *testing.T) {
 				"both in one call":      {Arrived: both, Then: both, Calls: []string{refused}},
 			})
 			same(t, strings.HasSuffix(answers[55].(map[string]string)["FSCTL_LOCK_VOLUME"], "success"), true)
+			byPartition := answers[56].(map[string]string)
+			same(t, []string{byPartition[`new, \\?\GLOBALROOT\Device\Harddisk%d\Partition%d`], byPartition["disk offline"]},
+				[]string{"its volume", "to open it: ERROR_FILE_NOT_FOUND"})
 			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"),
 				true)
 		}},
@@ -228,14 +231,14 @@ func TestNoVolumeIsAFailure(t *testing.T) {
 	failed := 0
 	for _, q := range portableQuestions() {
 		switch q.Number {
-		case 7, 10, 11, 25, 28, 29, 31, 45, 47, 50, 51, 55:
+		case 7, 10, 11, 25, 28, 29, 31, 45, 47, 50, 51, 55, 56:
 			failed++
 			if a := q.Ask(t, s); a.Status != "failed" || !strings.Contains(a.Reason, errNoVolume.Error()) {
 				t.Errorf("R%d is %s: %v %s", q.Number, a.Status, a.Answer, a.Reason)
 			}
 		}
 	}
-	if failed != 12 {
+	if failed != 13 {
 		t.Errorf("%d questions about volumes were asked", failed)
 	}
 }
