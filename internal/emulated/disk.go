@@ -285,17 +285,19 @@ func (n *Node) finishChanges() error {
 	if len(n.state.Changes) == 0 {
 		return nil
 	}
+	var changed []*disk
 	for _, d := range n.disks {
 		for _, c := range n.state.Changes {
 			if c.Image == d.record.Image {
 				if err := d.image.Make(c); err != nil {
 					return err
 				}
+				changed = append(changed, d)
 			}
 		}
 	}
 	err := n.follow(func(s *state) { s.Changes = nil })
-	for _, d := range n.disks {
+	for _, d := range changed {
 		err = errors.Join(err, d.refresh())
 	}
 	return err
