@@ -225,14 +225,15 @@ func beside(b *testing.B, r read, agent, echo *grpc.ClientConn) {
 }
 
 // BenchmarkSteps measures the steps of new volumes' lives, with the times that calls take on Windows: one volume, and many
-// at once, beside few disks and many. Of each step it reports the time until all volumes have it, and kernel calls of one.
+// at once, beside few formatted disks and many. Of each step it reports the time until all volumes have it, and kernel calls of one.
 func BenchmarkSteps(b *testing.B) {
 	for _, disks := range []int{4, 100, 1000} {
 		for _, atOnce := range []int{1, 32} {
 			b.Run(fmt.Sprintf("disks=%d/volumes=%d", disks, atOnce), func(b *testing.B) {
 				n := csiproxytest.Start(b, csiproxytest.Options{})
 				for i := range disks {
-					n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Bus: uint8(i >> 8)})
+					n.AttachDisk(csiproxytest.Disk{SizeBytes: diskBytes, SerialNumber: serial(i), Target: uint8(i), Bus: uint8(i >> 8),
+						Formatted: true})
 				}
 				n.SetSwitch("timing", "windows")
 				for round := 0; b.Loop(); round++ {
