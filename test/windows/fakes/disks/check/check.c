@@ -5,6 +5,7 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 #include <winioctl.h>
+#include <ddk/mountmgr.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -182,6 +183,30 @@ static BOOL found_volume(const WCHAR *wanted)
 	return found;
 }
 
+// The partition opens its volume, which tells its device's name; the mount manager tells the volume's name by that one.
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountdev_query_device_name
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_query_points
+static void check_partition_name(void)
+{
+	static const WCHAR link[] = L"\\??\\Volume{0000da7a-0000-0000-0000-000000000000}";
+	struct { USHORT length; WCHAR name[64]; } device;
+	struct { MOUNTMGR_MOUNT_POINT point; WCHAR name[64]; } asked = {0};
+	struct { MOUNTMGR_MOUNT_POINTS points; BYTE names[512]; } answer;
+	DWORD got;
+	HANDLE h = open(L"\\\\?\\GLOBALROOT\\Device\\Harddisk1\\Partition2", 0), manager = open(L"\\\\.\\MountPointManager", 0);
+	EXPECT(control(h, IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, NULL, 0, &device, sizeof device, &got) && got == 2u + device.length);
+	asked.point.DeviceNameOffset = sizeof asked.point;
+	asked.point.DeviceNameLength = device.length;
+	memcpy(asked.name, device.name, device.length);
+	FAILS(control(manager, IOCTL_MOUNTMGR_QUERY_POINTS, &asked, sizeof asked, &answer, sizeof answer.points, NULL), ERROR_MORE_DATA);
+	EXPECT(control(manager, IOCTL_MOUNTMGR_QUERY_POINTS, &asked, sizeof asked, &answer, sizeof answer, NULL) && answer.points.NumberOfMountPoints == 1);
+	const MOUNTMGR_MOUNT_POINT *point = answer.points.MountPoints;
+	EXPECT(point->SymbolicLinkNameLength == sizeof link - sizeof *link && !memcmp((BYTE *)&answer + point->SymbolicLinkNameOffset, link, sizeof link - sizeof *link));
+	EXPECT(open(L"\\\\?\\GLOBALROOT\\Device\\Harddisk1\\Partition9", 0) == INVALID_HANDLE_VALUE && GetLastError() == ERROR_FILE_NOT_FOUND);
+	CloseHandle(manager);
+	CloseHandle(h);
+}
+
 static void check_volume(void)
 {
 	static const WCHAR device[] = L"\\\\?\\Volume{0000da7a-0000-0000-0000-000000000000}";
@@ -351,6 +376,7 @@ int main(void)
 	CloseHandle(h);
 	check_access();
 	check_volume();
+	check_partition_name();
 	check_mounts();
 	check_links();
 	printf("%d failures\n", failures);
