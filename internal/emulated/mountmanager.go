@@ -72,6 +72,10 @@ func (h *mountManager) DeviceIoControl(code uint32, in, out []byte) (int, error)
 func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
 	var points []win32.MountPoint
 	for _, v := range n.disks.volumes() {
+		device := v.deviceName()
+		if asked.Device != "" && !strings.EqualFold(asked.Device, device) {
+			continue
+		}
 		var links []string
 		for _, l := range n.state.Letters {
 			if l.Volume == v.id {
@@ -79,10 +83,8 @@ func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
 			}
 		}
 		for _, link := range append(links, `\??\`+strings.Trim(v.name(), `\?`)) {
-			p := win32.MountPoint{Link: link, Device: v.deviceName()}
-			if (asked.Link == "" || strings.EqualFold(asked.Link, p.Link)) &&
-				(asked.Device == "" || strings.EqualFold(asked.Device, p.Device)) {
-				points = append(points, p)
+			if asked.Link == "" || strings.EqualFold(asked.Link, link) {
+				points = append(points, win32.MountPoint{Link: link, Device: device})
 			}
 		}
 	}

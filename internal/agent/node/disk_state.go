@@ -30,7 +30,7 @@ func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) er
 			if online {
 				return o.bringOnline(d)
 			}
-			return o.takeOffline(d)
+			return o.takeOffline(d, nil)
 		})
 }
 
@@ -167,7 +167,8 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	return err
 }
 
-func (o *op) takeOffline(d *disk) error {
+// takeOffline takes a disk offline after flushing its volumes; nil: they are looked for.
+func (o *op) takeOffline(d *disk, volumes []diskVolume) error {
 	if err := o.refuseSystemDisk(d, "taken offline"); err != nil {
 		return err
 	}
@@ -175,15 +176,18 @@ func (o *op) takeOffline(d *disk) error {
 	if err != nil || !state.online {
 		return err
 	}
-	if err := o.dismountAndTakeOffline(d); err != nil {
+	if volumes == nil {
+		volumes = o.presentVolumes(d)
+	}
+	if err := o.dismountAndTakeOffline(d, volumes); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
 	_, err = d.awaitState(false)
 	return err
 }
 
-func (o *op) dismountAndTakeOffline(d *disk) error {
-	defer o.dismountVolumes(d)()
+func (o *op) dismountAndTakeOffline(d *disk, volumes []diskVolume) error {
+	defer o.dismountVolumes(volumes)()
 	return d.setAttributes(win32.DISK_ATTRIBUTE_OFFLINE, win32.DISK_ATTRIBUTE_OFFLINE)
 }
 
@@ -209,7 +213,7 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 // https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62
-func (o *op) dismountVolumes(d *disk) (release func()) {
+func (o *op) dismountVolumes(volumes []diskVolume) (release func()) {
 	type opened struct {
 		kernel.Handle
 		id    winpath.VolumeID
@@ -217,7 +221,7 @@ func (o *op) dismountVolumes(d *disk) (release func()) {
 	}
 	var all []opened
 	log := o.log()
-	for _, v := range o.presentVolumes(d) {
+	for _, v := range volumes {
 		if slices.ContainsFunc(all, func(a opened) bool { return a.id == v.id }) {
 			continue // another extent of it
 		}

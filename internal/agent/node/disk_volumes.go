@@ -283,8 +283,12 @@ func (o *op) searchVolumes(disk uint32, partitions []win32.Partition, all bool) 
 	if len(found) == len(partitions) || !all {
 		return found, late, offline, nil
 	}
+	named := len(found)
 	present, offline, err := o.volumesOn(disk)
-	found, late = volumesAt(disk, partitions, present)
+	if found, late = volumesAt(disk, partitions, present); len(found) > named {
+		o.log().Info("Volumes of a disk were found only among all volumes, which takes long on a node with many",
+			"disk", disk)
+	}
 	return found, late, offline, err
 }
 

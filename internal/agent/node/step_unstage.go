@@ -125,15 +125,16 @@ func (o *op) takeDiskOffline(number uint32, id winpath.VolumeID) error {
 		return err
 	}
 	defer d.Close()
-	if used, err := o.hasMountedVolume(d); err != nil || used {
+	volumes, used, err := o.mountedVolumes(d)
+	if err != nil || used {
 		return err
 	}
-	return o.takeOffline(d)
+	return o.takeOffline(d, volumes)
 }
 
-// hasMountedVolume reports whether a volume of a disk is mounted, by any program. None is mounted by the agent while
-// the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
-func (o *op) hasMountedVolume(d *disk) (bool, error) {
+// mountedVolumes lists the volumes of a disk, and reports whether any program has one mounted. The agent mounts none
+// while the disk is locked. A volume that has to be there and does not answer may be mounted, which is an error.
+func (o *op) mountedVolumes(d *disk) (volumes []diskVolume, used bool, err error) {
 	volumes, unanswered, err := o.volumesOf(d)
 	if err == nil && unanswered != nil {
 		err = errdefs.Unavailable.Errorf(reason.NotAnswering,
@@ -141,17 +142,17 @@ func (o *op) hasMountedVolume(d *disk) (bool, error) {
 			unanswered.Number)
 	}
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	for _, v := range volumes {
 		paths, err := o.mountPoints(v.id)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		if len(paths) > 0 {
 			o.log().Info("A disk stays online: a volume of it is mounted", "disk", d.number, "volume", v.id, "path", paths[0])
-			return true, nil
+			return volumes, true, nil
 		}
 	}
-	return false, nil
+	return volumes, false, nil
 }
