@@ -196,6 +196,8 @@ func (q *inquiry) arrival() map[string]string {
 		}
 	}
 	q.check(err)
+	answer["its partition leads to"] = strings.ReplaceAll(
+		s.behind(fmt.Sprintf(`\\?\GLOBALROOT\Device\Harddisk%d\Partition%d`, disk, p.Number)), volume, "it")
 	ask := func(when string) {
 		fileSystem, err := s.Kernel.VolumeInformation(volume)
 		answer[when+", GetVolumeInformationW"] = fmt.Sprintf("%q %s", fileSystem, verdict(err))
