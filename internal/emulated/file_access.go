@@ -5,13 +5,17 @@ package emulated
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
-// The access list of a volume's root directory is a file there, whose name cannot be seen. It travels with the disk and
-// is gone after a format. Other files and directories have no list of their own, and no list keeps anybody out.
+// The access list of a directory is a file there, whose name cannot be seen. It travels with the disk and is gone after
+// a format. A directory below the root without SYSTEM in its list is closed to the agent, as is a file of which the
+// host's mode gives no right to anyone. Of other lists than the root's, no more is known.
 const (
 	accessFile = hostfiles.ReservedPrefix + "-access"
 	accessNew  = accessFile + "-new" // before it gets its name
@@ -22,10 +26,13 @@ const maxAccessList = 1<<16 + 64
 
 func (h *fileHandle) AccessList() (list []byte, err error) {
 	err = h.using("GetSecurityInfo", false, func() (err error) {
-		if err := h.accessChecked(win32.READ_CONTROL | win32.GENERIC_READ | win32.GENERIC_WRITE); err != nil {
-			return err
+		switch {
+		case !h.has(win32.READ_CONTROL | win32.GENERIC_READ | win32.GENERIC_WRITE):
+			return win32.ERROR_ACCESS_DENIED
+		case h.parent != nil || h.content.isShare():
+			return win32.ERROR_NOT_SUPPORTED
 		}
-		list, err = h.content.accessList()
+		list, err = accessList(h.content.root)
 		return err
 	})
 	return list, err
@@ -33,37 +40,51 @@ func (h *fileHandle) AccessList() (list []byte, err error) {
 
 func (h *fileHandle) SetAccessList(descriptor []byte) error {
 	return h.using("SetKernelObjectSecurity", true, func() error {
-		if err := h.accessChecked(win32.WRITE_DAC); err != nil {
-			return err
+		switch {
+		case !h.has(win32.WRITE_DAC):
+			return win32.ERROR_ACCESS_DENIED
+		case h.self == nil || h.content.isShare():
+			return win32.ERROR_NOT_SUPPORTED
 		}
 		if l, err := win32.ParseAccessList(descriptor); err != nil || l.Everyone {
 			return win32.ERROR_INVALID_PARAMETER
 		}
-		return h.content.node.host.WriteFileIn(h.content.root, accessFile, accessNew, descriptor)
+		return h.content.node.host.WriteFileIn(h.self, accessFile, accessNew, descriptor)
 	})
 }
 
-// accessChecked fails for a handle without one of the rights, and for what has no list here.
-func (h *fileHandle) accessChecked(rights uint32) error {
-	switch {
-	case !h.has(rights):
-		return win32.ERROR_ACCESS_DENIED
-	case h.parent != nil || h.content.isShare():
-		return win32.ERROR_NOT_SUPPORTED
-	}
-	return nil
-}
-
-// accessList returns the descriptor of the root directory: the one that was set, or that of a new volume.
-func (c *content) accessList() ([]byte, error) {
-	info, err := c.root.Lstat(accessFile)
+// accessList returns the descriptor of a directory: the one that was set, or that of a new volume.
+func accessList(dir *os.Root) ([]byte, error) {
+	info, err := dir.Lstat(accessFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return newVolumeAccess().Bytes(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return hostfiles.ReadFileIn(c.root, accessFile, info, maxAccessList)
+	return hostfiles.ReadFileIn(dir, accessFile, info, maxAccessList)
+}
+
+// shutsOut reports whether the list of an open object leaves the agent out.
+func (h *fileHandle) shutsOut(e hostfiles.Entry) (bool, error) {
+	if h.parent == nil || h.self == nil {
+		return h.parent != nil && e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0, nil
+	}
+	list, err := accessList(h.self)
+	if err != nil {
+		return false, err
+	}
+	parsed, err := win32.ParseAccessList(list)
+	lets := func(a win32.AccessEntry) bool {
+		return a.SID == win32.SystemSID() || a.SID == win32.AdministratorsSID()
+	}
+	return !parsed.Everyone && !slices.ContainsFunc(parsed.Allowed(), lets), err
+}
+
+// allowedByDirectory reports whether the list of a directory, which leaves SYSTEM nothing to wish for, allows to open
+// what is in it and has a list of its own without SYSTEM (MS-FSA 2.1.5.1.2.1).
+func allowedByDirectory(how kernel.OpenOptions) bool {
+	return how.Asynchronous && (how.Access == win32.DELETE || how.Access == win32.FILE_READ_ATTRIBUTES)
 }
 
 // newVolumeAccess is the list of a new volume. The rights that Windows gives to ordinary users there are not confirmed.
@@ -86,7 +107,7 @@ func (n *Node) RootAccess(path string) (entries []win32.AccessEntry, err error) 
 		if err != nil {
 			return err
 		}
-		list, err := c.accessList()
+		list, err := accessList(c.root)
 		if err != nil {
 			return err
 		}

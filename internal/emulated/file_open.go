@@ -134,7 +134,15 @@ func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, e
 			return nil, err
 		}
 	}
-	if err := c.admits(h); err != nil {
+	closed, err := h.shutsOut(e)
+	switch {
+	case err != nil:
+	case closed && !allowedByDirectory(how):
+		err = win32.ERROR_ACCESS_DENIED
+	default:
+		err = c.admits(h)
+	}
+	if err != nil {
 		if h.self != nil {
 			_ = h.self.Close() // a directory handle holds no data
 		}

@@ -16,6 +16,8 @@ func fileQuestions() []Question {
 	return []Question{
 		{53, "What do opening, reading and removing a file come to that an antivirus program blocks?", askBlockedFile},
 		{54, "Which information classes does a directory of FAT32 know, FileAttributeTagInfo among them?", askFAT32},
+		{57, "What removes a file, and opens it, whose access list leaves this user out, in a directory of this user's?",
+			askShutOut},
 	}
 }
 
@@ -45,6 +47,52 @@ func askBlockedFile(q *inquiry) {
 	answers["RmdirContents"] = verdict(q.agent().Filesystem.RmdirContents(q.Context(), dir))
 	_, err = os.Lstat(file)
 	answers["there then"] = fmt.Sprint(err)
+}
+
+// askShutOut has Windows' own rmdir and Go's RemoveAll for witnesses. https://github.com/golang/go/issues/77402
+func askShutOut(q *inquiry) {
+	dir, answers := mountParent+`\`+machine.RandomName(), note(q, map[string]string{})
+	n := q.agent()
+	shut := func(name string) (path, file string) {
+		path = dir + `\` + name
+		file = path + `\file`
+		q.check(os.MkdirAll(path, 0o700))
+		q.check(os.WriteFile(file, nil, 0o600))
+		_, err := runTool("icacls.exe", nil, file, "/inheritance:r", "/grant", "*S-1-5-93-2-1:F")
+		q.check(err)
+		return path, file
+	}
+	_, file := shut("opened")
+	for name, how := range map[string]kernel.OpenOptions{
+		"DELETE alone":                         {Access: win32.DELETE, Asynchronous: true},
+		"FILE_READ_ATTRIBUTES alone":           {Access: win32.FILE_READ_ATTRIBUTES, Asynchronous: true},
+		"DELETE and FILE_READ_ATTRIBUTES":      {Access: win32.DELETE | win32.FILE_READ_ATTRIBUTES, Asynchronous: true},
+		"DELETE and SYNCHRONIZE":               {Access: win32.DELETE},
+		"FILE_READ_ATTRIBUTES and SYNCHRONIZE": {Access: win32.FILE_READ_ATTRIBUTES},
+	} {
+		how.Share, how.Disposition, how.Options = shareAll, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT
+		h, err := q.Kernel.OpenFile(nil, `\\?\`+file, how)
+		if err == nil {
+			_ = h.Close()
+		}
+		answers[name] = verdict(err)
+	}
+	for name, remove := range map[string]func(path string) error{
+		"rmdir /s": func(path string) error {
+			_, err := runTool("cmd.exe", nil, "/d", "/c", "rmdir", "/s", "/q", path)
+			return err
+		},
+		"RemoveAll": os.RemoveAll,
+		"Rmdir":     func(path string) error { return n.Filesystem.Rmdir(q.Context(), path, true) },
+	} {
+		path, file := shut(machine.RandomName())
+		exists, err := n.Filesystem.PathExists(q.Context(), file)
+		answers[name+", there before"] = fmt.Sprint(exists, err)
+		answers[name] = verdict(remove(path))
+		_, err = os.Lstat(path)
+		answers[name+", there then"] = fmt.Sprint(!os.IsNotExist(err))
+	}
+	q.check(n.Filesystem.Rmdir(q.Context(), dir, true))
 }
 
 func askFAT32(q *inquiry) {

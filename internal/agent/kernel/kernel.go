@@ -77,7 +77,7 @@ type Devices interface {
 
 // Files reaches files and directories by handle.
 type Files interface {
-	// OpenFile opens or creates one file or directory (NtCreateFile, synchronous, for backup intent). With a nil
+	// OpenFile opens or creates one file or directory (NtCreateFile, for backup intent). With a nil
 	// dir, name is an absolute \\?\ path; otherwise it is exactly one path component below the directory dir, and is not
 	// interpreted further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenOptions) (Handle, error)
@@ -102,10 +102,14 @@ func ObjectIn(dir, name string) string {
 
 // OpenOptions are the parameters of NtCreateFile under their Win32 names; the values are in package win32.
 type OpenOptions struct {
-	Access      uint32 // win32.FILE_LIST_DIRECTORY, win32.DELETE and so on; SYNCHRONIZE is implied
+	Access      uint32 // win32.FILE_LIST_DIRECTORY, win32.DELETE and so on; SYNCHRONIZE is implied, as a rule
 	Share       uint32 // win32.FILE_SHARE_READ and so on
 	Disposition uint32 // win32.FILE_OPEN, FILE_CREATE or FILE_OPEN_IF
 	Options     uint32 // win32.FILE_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT
+
+	// Asynchronous: not even SYNCHRONIZE is asked for. What the right to a directory allows with a file whose own list
+	// does not (FILE_DELETE_CHILD, FILE_LIST_DIRECTORY) is refused if any more is.
+	Asynchronous bool
 }
 
 // Handle is an open disk, volume, file or directory. Calls on one handle may be concurrent.

@@ -42,6 +42,19 @@ func ParseFileAttributeTag(in []byte) (FileAttributeTag, error) {
 	return cstruct.Parse[FileAttributeTag]("FILE_ATTRIBUTE_TAG_INFO", in, 8)
 }
 
+// SizeofFileStandard is the size in bytes of a FILE_STANDARD_INFO, which any handle may ask for.
+// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_standard_info
+const SizeofFileStandard = 24
+
+// ParseFileStandard decodes of a FILE_STANDARD_INFO whether the file is a directory.
+func ParseFileStandard(in []byte) (directory bool, err error) {
+	b, err := cstruct.Need("FILE_STANDARD_INFO", in, SizeofFileStandard)
+	if err != nil {
+		return false, err
+	}
+	return b[21] != 0, nil // Directory
+}
+
 // FileDisposition encodes FILE_DISPOSITION_INFO: whether the file is deleted when its last handle is closed.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_disposition_info
 func FileDisposition(remove bool) []byte { return cstruct.Encode(remove) }

@@ -41,6 +41,7 @@ func FuzzParsers(f *testing.F) {
 		roundTrip(t, in, deviceside.ParseGrowPartition)
 		roundTripBy(t, in, ParseVolumeDiskExtents, deviceside.VolumeDiskExtents)
 		roundTripBy(t, in, ParseNTFSVolumeData, fixed)
+		_, _ = ParseFileStandard(in)
 		roundTrip(t, in, ParseFileBasic)
 		roundTripBy(t, in, ParseFileAttributeTag, fixed)
 		roundTripBy(t, in, ParseFileFsFullSize, fixed)

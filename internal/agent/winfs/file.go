@@ -59,7 +59,9 @@ func (fs *FS) Exists(path winpath.Path) (bool, error) {
 	if err == nil {
 		defer loc.Close()
 		if loc.name != "" {
-			_, err = loc.open(loc.openAsIs(0))
+			how := loc.openAsIs(0)
+			how.Asynchronous = true // what the object's own list may not allow, its directory's does
+			_, err = loc.open(how)
 		}
 	}
 	if errdefs.IsMissing(err) {
@@ -97,6 +99,26 @@ func LookAt(h kernel.Handle) (*File, error) {
 		return nil, err
 	}
 	return &File{Handle: h, Stat: Stat{Attributes: basic.Attributes, Reparse: reparse}}, nil
+}
+
+// lookWithoutRights is LookAt by a handle that may not read attributes: of these, it tells a directory.
+func lookWithoutRights(h kernel.Handle) (*File, error) {
+	var buffer [win32.SizeofFileStandard]byte
+	if err := h.Information(win32.FileStandardInfo, buffer[:]); err != nil {
+		return nil, err
+	}
+	f := &File{Handle: h}
+	directory, err := win32.ParseFileStandard(buffer[:])
+	if directory {
+		f.Attributes = win32.FILE_ATTRIBUTE_DIRECTORY
+	}
+	if err == nil {
+		f.Reparse, err = ReadReparsePoint(h)
+	}
+	if errdefs.HasCode(err, win32.ERROR_INVALID_FUNCTION, win32.ERROR_NOT_SUPPORTED) {
+		err = nil // there is none on such a file system
+	}
+	return f, err
 }
 
 // reparseData reads what a reparse point is. File systems without any, FAT and exFAT, do not know the information

@@ -91,6 +91,25 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	return f, nil
 }
 
+// openToDelete opens an object whose own access list leaves the agent out. That of its directory allows to delete it
+// (FILE_DELETE_CHILD), if nothing but that is asked for. What the object is, any handle may ask.
+//
+// https://github.com/golang/go/issues/77402, and MS-FSA 2.1.5.1.2.1
+func (loc *Location) openToDelete() (*File, error) {
+	how := loc.openAsIs(win32.DELETE)
+	how.Access, how.Asynchronous = win32.DELETE, true
+	h, err := loc.open(how)
+	if err != nil {
+		return nil, err
+	}
+	f, err := lookWithoutRights(h)
+	if err != nil {
+		loc.Release(h)
+		return nil, err
+	}
+	return f, nil
+}
+
 // openAsIs returns the options that open any object at the location.
 func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
 	access, share := loc.pinning(access)

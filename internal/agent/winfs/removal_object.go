@@ -46,6 +46,9 @@ func (r *removal) removeObject(loc *Location, path fmt.Stringer, isFile error) (
 // removeOnce deletes the object at a location, unless a volume is mounted there.
 func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at *mounted, found bool, err error) {
 	l, err := loc.Open(openRemoval)
+	if errdefs.HasCode(err, win32.ERROR_ACCESS_DENIED) {
+		l, err = loc.openToDelete()
+	}
 	if errdefs.IsMissing(err) {
 		return nil, false, err
 	}

@@ -185,6 +185,66 @@ func TestDeepTree(t *testing.T) {
 	}
 }
 
+// shut leaves SYSTEM out of the access list of a directory, a link among them.
+func (n *node) shut(path string) {
+	n.t.Helper()
+	h, err := n.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
+		Access: win32.WRITE_DAC, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	})
+	n.check(err)
+	var list win32.AccessList
+	list.Add(win32.NewAccessEntry("S-1-5-93-2-1", win32.FILE_ALL_ACCESS)) // the user of a container
+	n.check(h.SetAccessList(list.Bytes()))
+	n.check(h.Close())
+}
+
+// What leaves SYSTEM out of its access list is there, and is removed by the right to its directory. A directory with
+// content stays, as it cannot be listed, and so does a mount point, which cannot be unmounted.
+func TestRemovalWithoutRights(t *testing.T) {
+	for what, remove := range map[string]func(n *node) error{
+		"RemoveTree":     func(n *node) error { return n.rmdir(tree, true) },
+		"RemoveContents": func(n *node) error { return n.empty(tree) },
+	} {
+		n := newNode(t)
+		n.plantLinks()
+		before := n.names()
+		n.put(pods, "tree/shut", "tree/a/shut", "tree/a/empty/", "tree/file")
+		for _, file := range []string{"shut", "a/shut"} {
+			n.check(os.Chmod(n.host(tree, file), 0))
+		}
+		n.plant(tree+`\link`, junction(pods+`\dir`))
+		n.plant(tree+`\foreign`, win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("x")})
+		n.plant(tree+`\unknown`, junction(n.volumes[0]))
+		for _, name := range []string{`a\empty`, `link`, `foreign`, `unknown`} {
+			n.shut(tree + `\` + name)
+			if exists, err := n.exists(tree + `\` + name); !exists || err != nil {
+				t.Errorf("%s is there: %t, %v", name, exists, err)
+			}
+		}
+		n.check(remove(n))
+		if what == "RemoveContents" {
+			n.check(n.rmdir(tree, false))
+		}
+		n.wantNames(what, before)
+
+		n.put(pods, "tree/full/file", "tree/file")
+		n.mount(`tree\mount`, n.volumes[1])
+		n.shut(tree + `\full`)
+		n.shut(tree + `\mount`)
+		failure{errdefs.PermissionDenied, "ACCESS_DENIED", tree + `\full`}.want(t, what, remove(n))
+		if left := n.left(tree); !slices.Equal(left, []string{"full", "mount"}) {
+			t.Errorf("%s: %q are left", what, left)
+		}
+	}
+
+	n := newNode(t)
+	n.put(pods, "file", "empty/")
+	n.check(os.Chmod(n.host(pods, "file"), 0))
+	n.shut(pods + `\empty`)
+	failure{errdefs.FailedPrecondition, reason.NotADirectory, "it is a file"}.want(t, "file", n.rmdir(pods+`\file`, true))
+	n.check(n.rmdir(pods+`\empty`, false))
+}
+
 // An object that cannot be removed keeps no other, and the next removal takes it once it can be. The error is its own.
 func TestRemovalGoesOn(t *testing.T) {
 	many := []string{"tree/file", "tree/stays/kept", "tree/z"}

@@ -312,6 +312,37 @@ func TestDelete(t *testing.T) {
 	check(t, err, win32.ERROR_FILE_NOT_FOUND)
 }
 
+// A handle without SYNCHRONIZE tells what it is open on, and deletes it.
+func TestDeleteWithoutFurtherRights(t *testing.T) {
+	root := tree(t)
+	alone := with(remove(), func(how *kernel.OpenOptions) { how.Asynchronous = true })
+	directory := func(h kernel.Handle) bool {
+		t.Helper()
+		out := make([]byte, win32.SizeofFileStandard)
+		must(t, h.Information(win32.FileStandardInfo, out))
+		is, err := win32.ParseFileStandard(out)
+		must(t, err)
+		_, err = h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE))
+		check(t, err, win32.ERROR_NOT_A_REPARSE_POINT)
+		return is
+	}
+	h := open(t, root, "Sub", alone)
+	if !directory(h) || !strings.HasSuffix(finalPath(t, h, win32.VOLUME_NAME_DOS), `\Sub`) {
+		t.Error("a directory is not told as such")
+	}
+	must(t, h.Close())
+	h = open(t, open(t, root, "Sub", openDirectory()), "file.txt", alone)
+	if directory(h) {
+		t.Error("a file is taken for a directory")
+	}
+	must(t, h.SetInformation(win32.FileDispositionInfoEx, win32.FileDispositionEx(
+		win32.FILE_DISPOSITION_FLAG_DELETE|win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS|
+			win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE)))
+	must(t, h.Close())
+	_, err := Kernel{}.OpenFile(open(t, root, "Sub", openDirectory()), "file.txt", lookAt())
+	check(t, err, win32.ERROR_FILE_NOT_FOUND)
+}
+
 // Without POSIX semantics: the file goes when the handle is closed, and not while it is read-only.
 func TestDeleteAtClose(t *testing.T) {
 	root := tree(t)

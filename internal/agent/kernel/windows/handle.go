@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -21,8 +22,9 @@ import (
 
 // handle is an open Windows handle, with the path that opened it for use in errors.
 type handle struct {
-	value  atomic.Uintptr
-	object string
+	value        atomic.Uintptr
+	object       string
+	asynchronous bool // opened without SYNCHRONIZE
 }
 
 func newHandle(h windows.Handle, object string) *handle {
@@ -34,15 +36,47 @@ func newHandle(h windows.Handle, object string) *handle {
 // windows returns the handle, InvalidHandle once it is closed: Windows may have given the number to another object.
 func (h *handle) windows() windows.Handle { return windows.Handle(h.value.Load()) }
 
-// DeviceIoControl calls the function of that name, synchronously.
+// DeviceIoControl calls the function of that name, and waits.
 // https://learn.microsoft.com/windows/win32/api/ioapiset/nf-ioapiset-deviceiocontrol
 func (h *handle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	var n uint32
-	err := windows.DeviceIoControl(h.windows(), code, start(in), uint32(len(in)), start(out), uint32(len(out)), &n, nil)
+	control := func(at *windows.Overlapped) error {
+		return windows.DeviceIoControl(h.windows(), code, start(in), uint32(len(in)), start(out), uint32(len(out)), &n, at)
+	}
+	var err error
+	if h.asynchronous {
+		n, err = h.await(control, in, out)
+	} else {
+		err = control(nil)
+	}
 	if err != nil {
 		err = failure("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, err)
 	}
 	return int(n), err
+}
+
+// await waits for a call by an event, as the handle itself cannot be waited for, and keeps the buffers in place.
+// https://learn.microsoft.com/windows/win32/api/ioapiset/nf-ioapiset-getoverlappedresult
+func (h *handle) await(call func(*windows.Overlapped) error, buffers ...[]byte) (n uint32, err error) {
+	event, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = windows.CloseHandle(event) }()
+	at := &windows.Overlapped{HEvent: event}
+	var pinned runtime.Pinner
+	defer pinned.Unpin()
+	pinned.Pin(at)
+	for _, b := range buffers {
+		if len(b) > 0 {
+			pinned.Pin(&b[0])
+		}
+	}
+	if err := call(at); err != nil && !errors.Is(err, windows.ERROR_IO_PENDING) {
+		return 0, err
+	}
+	err = windows.GetOverlappedResult(h.windows(), at, &n, true)
+	return n, err
 }
 
 // ReadAt calls ReadFile with the offset in an OVERLAPPED; it waits because the handle is synchronous.
@@ -192,11 +226,16 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (
 		h      windows.Handle
 		status windows.IO_STATUS_BLOCK
 	)
-	err = windows.NtCreateFile(&h, how.Access|windows.SYNCHRONIZE, &attributes, &status, nil,
-		windows.FILE_ATTRIBUTE_NORMAL, how.Share, how.Disposition,
-		how.Options|windows.FILE_SYNCHRONOUS_IO_NONALERT|windows.FILE_OPEN_FOR_BACKUP_INTENT, 0, 0)
+	access, options := how.Access, how.Options|windows.FILE_OPEN_FOR_BACKUP_INTENT
+	if !how.Asynchronous {
+		access, options = access|windows.SYNCHRONIZE, options|windows.FILE_SYNCHRONOUS_IO_NONALERT
+	}
+	err = windows.NtCreateFile(&h, access, &attributes, &status, nil,
+		windows.FILE_ATTRIBUTE_NORMAL, how.Share, how.Disposition, options, 0, 0)
 	if err != nil {
 		return nil, failure(function, object, err)
 	}
-	return newHandle(h, object), nil
+	opened := newHandle(h, object)
+	opened.asynchronous = how.Asynchronous
+	return opened, nil
 }
