@@ -14,6 +14,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 func smbGroup(a *connection) *cobra.Command {
@@ -72,7 +73,7 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 		return nil, nil //nolint:nilerr // the description is optional
 	}
 	for _, m := range list {
-		if share := m.GetRemotePath(); strings.HasPrefix(strings.ToLower(path)+`\`, strings.ToLower(share)+`\`) {
+		if share := m.GetRemotePath(); strings.HasPrefix(winpath.Fold(path)+`\`, winpath.Fold(share)+`\`) {
 			return []string{share + ": mapped, " + m.GetStatus()}, nil
 		}
 	}

@@ -149,12 +149,12 @@ func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, valu
 			}
 		case policy.Share:
 			if unc, err := winpath.ParseUNC(value); err == nil {
-				addTo(&r.Servers, winpath.LowerASCII(unc.Server))
+				addTo(&r.Servers, winpath.Fold(unc.Server))
 			}
 		case policy.Service:
 			addTo(&r.Services, value)
 		case policy.Portal:
-			addTo(&r.Portals, winpath.LowerASCII(value))
+			addTo(&r.Portals, winpath.Fold(value))
 		case policy.Target:
 			addTo(&r.Targets, winpath.LowerASCII(value))
 		}

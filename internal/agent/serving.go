@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // serving is the node's operations and the server of the API. A reboot replaces it.
@@ -35,8 +36,12 @@ func (a *Agent) serve() error {
 	if a.config.Emulation != nil {
 		resolve = nil // its servers have no addresses
 	}
+	var kept []winpath.Path
+	if a.config.Policy != nil {
+		kept = a.config.Policy.Directories()
+	}
 	n, err := node.New(a.config.Kernel, node.Config{
-		Resolve:     resolve,
+		Resolve: resolve, Kept: kept,
 		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
 		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
 		OwnService: a.config.OwnService,

@@ -7,6 +7,7 @@ package hostile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -34,42 +35,69 @@ func (g *target) recordOf(suffix string) string {
 	return files[0]
 }
 
-// A pipe, or a link, among the agent's records hangs no step and makes no file elsewhere. Steps end, and the mapping
-// stays while it is not known who uses the share. The agent stops.
+// A pipe, or a link, in the place of a record hangs no step and makes no file elsewhere. Steps end, and the mapping stays
+// while it is not known who uses the share. A name that is no record's does not count. The agent stops.
 func TestPlantedRecords(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	outside := filepath.Join(g.unrelatedDir, "made")
-	planted := filepath.Join(g.StateDir, "records", "planted.json")
-	g.OK(os.MkdirAll(filepath.Dir(planted), 0o700))
+	dir := filepath.Join(g.StateDir, "records")
+	g.OK(os.MkdirAll(dir, 0o700))
 	for what, plant := range map[string]func(name string) error{
 		"a pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },
 		"a link": func(name string) error { return os.Symlink(outside, name) },
 	} {
-		g.OK(plant(planted))
-		g.OK(g.StageShare(shared, staged))
-		g.OK(g.Unstage(staged))
-		g.Mapped(shared)
-		g.OK(os.Remove(planted))
-		g.OK(g.Unstage(staged))
-		g.Mapped()
+		for name, counts := range map[string]bool{"0123456789abcdef01234567.json": true, "planted.json": false} {
+			planted := filepath.Join(dir, name)
+			g.OK(plant(planted))
+			g.OK(g.StageShare(shared, staged))
+			g.OK(g.Unstage(staged))
+			if counts {
+				g.Mapped(shared)
+			} else {
+				g.Mapped()
+			}
+			g.OK(os.Remove(planted))
+			g.OK(g.Unstage(staged))
+			g.Mapped()
+		}
 		if _, err := os.Lstat(outside); err == nil {
 			t.Errorf("%s: a file was made elsewhere", what)
 		}
 	}
-	g.OK(syscall.Mkfifo(planted, 0o600))
+	g.OK(syscall.Mkfifo(filepath.Join(dir, "0123456789abcdef01234567.json"), 0o600))
 	g.OK(g.Agent.Stop(t.Context()))
 }
 
-// While Windows does not list kubelet's directory, where other users of a share may be, unstaging fails and keeps the
-// mapping and its record, so that a repetition removes both.
-func TestUnstageWhileUsersCannotBeListed(t *testing.T) {
+// The records' directory may not be a link: nothing is staged, and nothing written elsewhere.
+func TestRecordsBehindALink(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	dir := filepath.Join(g.StateDir, "records")
+	g.OK(os.RemoveAll(dir))
+	g.OK(os.Symlink(g.unrelatedDir, dir))
+	before, err := os.ReadDir(g.unrelatedDir)
+	g.OK(err)
+	g.Code(g.StageShare(shared, staged), codes.FailedPrecondition)
+	g.OK(g.NewSmbGlobalMapping(shared, "", caller.User, caller.Password)) // which succeeds without records
+	g.Code(g.Unstage(staged), codes.FailedPrecondition)
+	g.Mapped(shared)
+	if after, err := os.ReadDir(g.unrelatedDir); err != nil || len(after) != len(before) {
+		t.Errorf("elsewhere are %v, %v", after, err)
+	}
+}
+
+// Nothing in kubelet's directory keeps a share mapped, or fails an Unstage: neither names that make a path too long, nor
+// directories that cannot be listed.
+func TestUnstageSearchesNothing(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.OK(g.StageShare(shared, staged))
-	g.Faults.Add(testnode.Fault{Function: "Information", Code: win32.FileFullDirectoryRestartInfo, Object: pods, Times: 1,
-		Error: win32.ERROR_NOT_READY})
-	g.Code(g.Unstage(staged), codes.Unavailable)
-	g.recordOf(".json")
-	g.Mapped(shared)
+	for _, path := range []string{pods + `\` + strings.Repeat("p", 220),
+		kubelet + `\plugins\kubernetes.io\csi\driver\` + strings.Repeat("v", 170)} {
+		g.hostDir(path)
+	}
+	for _, dir := range []string{pods, kubelet + `\plugins`} {
+		g.Faults.Add(testnode.Fault{Function: "Information", Code: win32.FileFullDirectoryRestartInfo, Object: dir,
+			Error: win32.ERROR_NOT_READY})
+	}
 	g.OK(g.Unstage(staged))
 	g.Mapped()
 }

@@ -15,7 +15,8 @@ import (
 
 // How many calls of a kind Windows' providers are given at the same time. Each keeps a thread until it is over.
 const (
-	MostMaps    = 16  // CreateSMBGlobalMapping
+	MostMaps    = 16  // CreateSMBGlobalMapping, two at a time for a server
+	MostUnmaps  = 16  // RemoveSMBGlobalMapping, likewise
 	MostFormats = 128 // FormatVolume
 )
 

@@ -33,11 +33,11 @@ func (n *Node) path(text string) (winpath.Path, error) {
 	return n.policy.ParsePath(text, winpath.Options{})
 }
 
-// objectPath parses the path of what is made or removed, and refuses a working directory.
+// objectPath parses the path of what is made or removed, and refuses one that is not for taking.
 func (n *Node) objectPath(text, done string) (winpath.Path, error) {
 	path, err := n.path(text)
 	if err == nil {
-		err = n.policy.NotWorkingDir(path, done)
+		err = n.policy.MayTake(path, done)
 	}
 	return path, err
 }
@@ -131,7 +131,10 @@ func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
 // CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's
 // names. The source may be missing, but no file. The same link there is success; anything else is AlreadyExists.
 func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
-	source, err := f.node.objectPath(sourcePath, "linked to")
+	source, err := f.node.path(sourcePath)
+	if err == nil {
+		err = f.node.policy.MayLinkTo(source, "linked to")
+	}
 	if err != nil {
 		return err
 	}

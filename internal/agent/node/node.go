@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // KubeletDir is kubelet's default directory on a Windows node.
@@ -25,6 +26,8 @@ const KubeletDir = `C:\var\lib\kubelet`
 type Config struct {
 	// WorkingDirs are the Windows directories below which paths are accepted; at least one is needed.
 	WorkingDirs []string
+	// Kept are directories that several clients use: no client may take the place of one, or of a directory above.
+	Kept []winpath.Path
 	// Interceptor stands around every kernel call: metrics, a journal, faults. It may be nil.
 	Interceptor kernel.Interceptor
 	// Resolve returns the addresses of a host for the network "ip", as net.Resolver.LookupNetIP does; nil: shares of any
@@ -73,15 +76,17 @@ type core struct {
 	operations        *operation.Runner
 	policy            *winfs.Policy
 	maps              operation.KeyedLocks // one for each server to which shares are mapped
+	unmaps            operation.KeyedLocks // and one for each whose mappings are removed
 	missing           []*api.Privilege     // set by EnablePrivileges
 
 	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
+	asked    sync.Map // the shares that the smb group asked for while that could not be recorded
 	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
 }
 
 // New returns a Node that works through k, for a client that may do nothing: see For.
 func New(k kernel.Kernel, c Config) (*Node, error) {
-	policy, err := winfs.NewPolicy(c.WorkingDirs)
+	policy, err := winfs.NewPolicy(c.WorkingDirs, c.Kept)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +98,8 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		c.Idle = func(context.Context) (resume func() error) { return func() error { return nil } }
 	}
 	n := &core{
-		kernel: k, config: c, maps: operation.KeyedLocks{Size: mapsOfServer}, policy: policy, protectedServices: protected,
+		kernel: k, config: c, policy: policy, protectedServices: protected,
+		maps: operation.KeyedLocks{Size: callsOfServer}, unmaps: operation.KeyedLocks{Size: callsOfServer},
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),

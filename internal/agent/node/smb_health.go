@@ -3,6 +3,9 @@
 package node
 
 import (
+	"sync"
+
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -11,28 +14,36 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// mappingWorks reports whether the share is mapped and need not be mapped again. False, with no error, means that there
-// is no mapping, or one that only other credentials can repair: the server refuses those that it has, or it has none.
-// After anything else pods may have to wait but lose nothing, while a mapping that is removed is gone for good. So it
-// is an error: the server cannot be reached, or Windows was short of memory for a moment.
-func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
-	key := winfs.ShareKey(share.Server, share.Share)
-	mapping, err := o.fs.Mapping(key)
+// works reports whether a mapping need not be made again. False, with no error, means that only other credentials can
+// repair it, as the server refuses those that it has or it has none, and that this takes it from no other user: the table
+// in docs/decisions/shares.md. After anything else pods may have to wait but lose nothing, while a mapping that is
+// removed is gone for good. So it is an error: the server cannot be reached, or Windows was short of memory.
+func (s *sharing) works(share winpath.UNC, mapping *kernel.SMBGlobalMapping) (bool, error) {
+	failure := s.openOnShare(winfs.ShareRoot(s.key), win32.FILE_DIRECTORY_FILE)
+	opens, denied := failure == nil, errdefs.IsDenied(failure)
+	with, known := s.node.mapped.Load(s.key)
+	same := known && with == s.run.Request.Credentials
+	answers := opens || denied && (same || s.folderAnswers(share))
+	others := sync.OnceValue(s.usedByOthers)
+	mapping, err := s.mappingAfterUse(s.key, mapping, func() bool { return answers || denied && others() })
 	if mapping == nil || err != nil {
 		return false, err
 	}
-	failure := o.openOnShare(winfs.ShareRoot(key), win32.FILE_DIRECTORY_FILE)
-	answers := failure == nil || errdefs.IsDenied(failure) && o.onlyRootDenies(share)
-	if mapping, err = o.mappingAfterUse(key, mapping, answers); mapping == nil || err != nil {
-		return false, err
-	}
+	connected := mapping.Status != win32.SMB_MAPPING_DISCONNECTED
 	switch {
-	case answers && mapping.Status != win32.SMB_MAPPING_DISCONNECTED:
+	case connected && answers, (opens || denied) && same:
 		return true, nil
-	case failure == nil, errdefs.IsDenied(failure), refusesLogon(failure):
+	case (opens || denied) && (connected || known) && others():
+		if opens || connected && !known { // what it was mapped with is not known since the agent was started again
+			return true, nil
+		}
+		return false, errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
+			"the share %s is mapped for other volumes of this node with other credentials, and its root denies access; use "+
+				"the same credentials, or unstage the other volumes. Nothing was changed", s.key)
+	case opens, denied, refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
-		o.log().Info("A share is mapped but its credentials do not work; it is mapped again", "share", key, "status",
+		s.log().Info("A share is mapped but its credentials do not work; it is mapped again", "share", s.key, "status",
 			win32.SMBMappingStatusName(mapping.Status), "err", failure)
 		return false, nil
 	}
@@ -45,20 +56,20 @@ func (o *op) mappingWorks(share winpath.UNC) (bool, error) {
 	case errdefs.SMBDomainSilent:
 		why = domainSilent
 	}
-	return false, smbError(class, failure, "the share %s is mapped but %s; the mapping is kept", key, why)
+	return false, smbError(class, failure, "the share %s is mapped but %s; the mapping is kept", s.key, why)
 }
 
 // mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known
 // before; nil: nothing. An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
-func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping, answers bool) (*kernel.SMBGlobalMapping,
-	error) {
+func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping,
+	answers func() bool) (*kernel.SMBGlobalMapping, error) {
 	mapping := before
 	for late := (operation.Backoff{}); mapping == nil || mapping.Status != win32.SMB_MAPPING_OK; {
 		var err error
 		if mapping, err = o.fs.Mapping(key); mapping == nil || err != nil {
 			return nil, err
 		}
-		if !answers || mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !late.Wait(statusTime) {
+		if mapping.Status != win32.SMB_MAPPING_DISCONNECTED || !answers() || !late.Wait(statusTime) {
 			break
 		}
 	}
@@ -77,18 +88,13 @@ func (o *op) openOnShare(path string, options uint32) error {
 	return err
 }
 
-// onlyRootDenies reports whether a denial at the root of a share says nothing about the mapping: these credentials are
-// the ones that it was made with, or the directory that is asked for answers. Shares whose root is closed to those who
-// may use its folders are common.
-func (o *op) onlyRootDenies(share winpath.UNC) bool {
-	key := winfs.ShareKey(share.Server, share.Share)
-	if with, ok := o.node.mapped.Load(key); ok && with == o.run.Request.Credentials {
-		return true
-	}
+// folderAnswers reports whether the directory that is asked for answers although the root of the share denies access.
+// Shares whose root is closed to those who may use its folders are common.
+func (o *op) folderAnswers(share winpath.UNC) bool {
 	if len(share.Rest) == 0 {
 		return false
 	}
-	err := o.openOnShare(winfs.ShareRoot(key)+share.Rest[0], 0)
+	err := o.openOnShare(winfs.ShareRoot(winfs.ShareKey(share.Server, share.Share))+share.Rest[0], 0)
 	return err == nil || errdefs.IsMissing(err)
 }
 

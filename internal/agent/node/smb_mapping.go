@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
@@ -18,38 +19,42 @@ import (
 
 // ensureMapped makes sure that the share is mapped: it keeps a mapping that works, else makes one with these
 // credentials, if those can help.
-func (o *op) ensureMapped(share winpath.UNC, userName string, password Secret) error {
-	key := winfs.ShareKey(share.Server, share.Share)
+func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secret) error {
+	mapping, err := s.look()
 	for again := false; ; again = true {
-		works, err := o.mappingWorks(share)
-		if works || err != nil {
+		if err != nil {
 			return err
+		}
+		if s.by.IsZero() {
+			s.ask(true)
+		}
+		if mapping != nil {
+			if works, err := s.works(share, mapping); works || err != nil {
+				return err
+			}
 		}
 		if userName == "" || len(password) == 0 {
 			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
-				"the share %s is not mapped yet and needs a user name and a password", key)
+				"the share %s is not mapped yet and needs a user name and a password", s.key)
 		}
-		if err := o.refuseThisMachine(key); err != nil {
+		if err := s.refuseThisMachine(s.key); err != nil {
 			return err
 		}
-		err = o.mapAnew(key, userName, password)
-		if err == nil {
-			o.node.mapped.Store(key, o.run.Request.Credentials)
+		failure := s.mapOver(mapping != nil, userName, password)
+		if failure == nil {
 			return nil
 		}
+		mapping, err = s.look()
 		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
 		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
-		inTheWay := errdefs.HasCode(err, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
-		if !inTheWay && !errdefs.HasCode(err, win32.ERROR_GEN_FAILURE) {
-			return o.notMapped(key, err, password)
+		inTheWay := errdefs.HasCode(failure, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
+		switch {
+		case (inTheWay || errdefs.HasCode(failure, win32.ERROR_GEN_FAILURE)) && err == nil && mapping != nil && !again:
+		case inTheWay:
+			return s.conflict(s.key, failure)
+		default:
+			return s.notMapped(s.key, failure, password)
 		}
-		if now, listErr := o.fs.Mapping(key); listErr == nil && now != nil && !again {
-			continue
-		}
-		if inTheWay {
-			return o.conflict(key, err)
-		}
-		return o.notMapped(key, err, password)
 	}
 }
 
@@ -78,20 +83,25 @@ func unreachable(err error) bool {
 
 const domainSilent = "no domain controller accepts the logon, which this node and the server need"
 
-// unmap removes the mapping of the share, if there is one, once no walk is on the share. One that hangs there holds it
-// up: what it opens next would go to the server without the mapping.
-func (o *op) unmap(key string) error {
-	release, err := o.fs.LockShare(key)
+// remove removes the mapping of the share, once no walk is on the share. One that hangs there holds it up: what it opens
+// next would go to the server without the mapping.
+func (s *sharing) remove() error {
+	release, err := s.fs.LockShare(s.key)
 	if err != nil {
 		return err
 	}
 	defer release()
-	err = o.kernel.RemoveSMBGlobalMapping(key)
+	leave, err := s.turn(&s.node.unmaps, "remove mappings")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = s.kernel.RemoveSMBGlobalMapping(s.key)
 	if err == nil || errdefs.HasCode(err, win32.ERROR_NOT_CONNECTED, win32.ERROR_NOT_FOUND) {
-		o.node.mapped.Delete(key)
+		s.node.mapped.Delete(s.key)
 		return nil
 	}
-	return errdefs.Errorf(err, "removing the mapping of %s", key)
+	return errdefs.Errorf(err, "removing the mapping of %s", s.key)
 }
 
 // conflict returns an error that names the holder of other credentials for the server. None is removed: it is in use.
@@ -172,27 +182,39 @@ func smbError(class errdefs.Class, cause error, format string, args ...any) erro
 	return e
 }
 
-// WMI has few threads for the calls that map shares, and each keeps one until its server has answered.
+// WMI has few threads for the calls that map and unmap shares. Each call keeps one until its server has answered, or the
+// redirector has given the server up.
 const (
-	mapsOfServer = 2                // calls to one server at a time
-	mapsWait     = 10 * time.Second // of a further one
+	callsOfServer = 2                // of a kind at a time
+	callsWait     = 10 * time.Second // of a further one
 )
 
-// mapAnew asks Windows to map a share, which takes as long as the server takes to answer. Windows does not map over a
-// mapping, whatever its state, so that goes first.
-func (o *op) mapAnew(key, userName string, password Secret) error {
-	server := serverOf(key)
-	wait, cancel := context.WithTimeout(o.run.Context, mapsWait)
+// turn waits until another call of a kind may be made for the share's server.
+func (s *sharing) turn(calls *operation.KeyedLocks, what string) (leave func(), err error) {
+	server := serverOf(s.key)
+	wait, cancel := context.WithTimeout(s.run.Context, callsWait)
 	defer cancel()
-	release, err := o.node.maps.Acquire(wait, server)
+	leave, err = calls.Acquire(wait, server)
 	if err != nil {
-		return errdefs.Unavailable.Errorf(reason.NotAnswering,
-			"cannot map %s: %d calls that map shares of the server %s hang in Windows; no more are begun until one of them ends",
-			key, mapsOfServer, server)
+		return nil, errdefs.Unavailable.Errorf(reason.NotAnswering,
+			"the mapping of %s is left as it is: %d calls that %s of the server %s hang in Windows; no more are begun until "+
+				"one of them ends", s.key, callsOfServer, what, server)
 	}
-	defer release()
-	if err := o.unmap(key); err != nil {
+	return leave, nil
+}
+
+// mapAnew asks Windows to map a share, which takes as long as the server takes to answer. Windows does not map over a
+// mapping, whatever its state, so one that is listed goes first.
+func (s *sharing) mapAnew(listed bool, userName string, password Secret) error {
+	leave, err := s.turn(&s.node.maps, "map shares")
+	if err != nil {
 		return err
 	}
-	return o.kernel.CreateSMBGlobalMapping(key, userName, password, o.node.config.RequirePrivacy)
+	defer leave()
+	if listed {
+		if err := s.remove(); err != nil {
+			return err
+		}
+	}
+	return s.kernel.CreateSMBGlobalMapping(s.key, userName, password, s.node.config.RequirePrivacy)
 }

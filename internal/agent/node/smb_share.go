@@ -61,21 +61,30 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	}
 	what.Cleanup = password.Wipe
 	return s.node.change(ctx, what, func(o *op) error {
-		if link == nil {
-			return o.ensureMapped(share, userName, password)
+		if link != nil {
+			if err := o.fs.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
+				return err
+			}
 		}
-		if err := o.fs.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
-			return err
-		}
-		if err := o.ensureMapped(share, userName, password); err != nil {
-			return err
-		}
-		return o.fs.MakeLink(*link)
+		return o.withShare(key, winpath.Path{}, func(s *sharing) error {
+			asked := s.known.Asked
+			if err := s.ensureMapped(share, userName, password); err != nil {
+				if !asked {
+					s.ask(false)
+				}
+				return err
+			}
+			if link == nil {
+				return nil
+			}
+			return o.fs.MakeLink(*link)
+		})
 	})
 }
 
 // RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
-// agent's own. It is success if there is no such mapping. It does not ask the server. Links to the share stay.
+// agent's own. It is success if there is no such mapping, and if the mapping stays for targets that steps recorded. It
+// does not ask the server. Links to the share stay.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
 	share, err := parseRemote(remotePath)
 	if err != nil {
@@ -83,7 +92,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) err
 	}
 	key := winfs.ShareKey(share.Server, share.Share)
 	return s.node.change(ctx, operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
-		func(o *op) error { return o.unmap(key) })
+		func(o *op) error { return o.withShare(key, winpath.Path{}, (*sharing).release) })
 }
 
 // linkToShare returns a link to a share. Programs see the plain \\server\share\dir\, from which drivers take the share.
@@ -201,7 +210,7 @@ func (o *op) lookIntoShare(l ShareLink) error {
 	case err != nil && !errdefs.IsDenied(err):
 		return err
 	}
-	mapping, listErr := o.mappingAfterUse(l.Key(), nil, err == nil)
+	mapping, listErr := o.mappingAfterUse(l.Key(), nil, func() bool { return err == nil })
 	if listErr == nil && mapping != nil && mapping.Status == win32.SMB_MAPPING_DISCONNECTED {
 		return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 			"the share %s is mapped without its credentials, as after a restart of Windows", l.Key())

@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -73,8 +74,8 @@ func TestPasswordsAreWiped(t *testing.T) {
 	}
 }
 
-// A mapping is made again if it is still disconnected some time after its share was opened, and kept if its state
-// cannot be read.
+// A mapping is made again with other credentials if it is still disconnected some time after its share was opened, and
+// kept with those that this process mapped it with, or if its state cannot be read.
 func TestMappingThatStaysDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k *emulated.Node
@@ -99,18 +100,20 @@ func TestMappingThatStaysDisconnected(t *testing.T) {
 			}
 			return do()
 		})
-		stage := func() error {
-			return n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", "csi", Secret("csi-password"))
+		stage := func(user string) error {
+			return n.SMB.NewSMBGlobalMapping(t.Context(), testShare, "", user, Secret("csi-password"))
 		}
-		must(t, stage())
+		must(t, stage("csi"))
 		calls, fails = nil, true
-		if err := stage(); err == nil || slices.Contains(calls, "RemoveSMBGlobalMapping") {
+		if err := stage(`AZURE\csi`); err == nil || slices.Contains(calls, "RemoveSMBGlobalMapping") {
 			t.Errorf("the state could not be read: got %v after %v", err, calls)
 		}
 		fails = false
-		if err := stage(); err != nil {
-			t.Error(err)
+		must(t, stage("csi"))
+		if slices.Contains(calls, "RemoveSMBGlobalMapping") {
+			t.Errorf("mapped with the same credentials, it was removed: %v", calls)
 		}
+		must(t, stage(`AZURE\csi`))
 		if waited := removed.Sub(opened); waited < statusTime || waited > 2*statusTime {
 			t.Errorf("removed after %v", waited)
 		}
@@ -213,7 +216,7 @@ func FuzzParseRemote(f *testing.F) {
 		}
 		key := winfs.ShareKey(share.Server, share.Share)
 		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") ||
-			serverOf(key) != strings.ToLower(share.Server) {
+			serverOf(key) != winpath.Fold(share.Server) {
 			t.Errorf("%q has the key %q", text, key)
 		}
 	})

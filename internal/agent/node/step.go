@@ -22,7 +22,7 @@ type Steps struct{ node *Node }
 func (n *Node) stepTarget(text, done string) (winpath.Path, error) {
 	target, err := n.targetPath(text)
 	if err == nil {
-		err = n.policy.NotWorkingDir(target, done)
+		err = n.policy.MayTake(target, done)
 	}
 	return target, err
 }
@@ -68,6 +68,20 @@ func (o *op) removeEmpty(path winpath.Path) error {
 		return err
 	}
 	return nil
+}
+
+// makeRoom removes a link or an empty directory, where another link is to be. It leaves a mounted volume, whose disk only
+// Unstage would take offline.
+func (o *op) makeRoom(path winpath.Path) error {
+	there, err := o.mountPointAt(path)
+	if err == nil && there != nil {
+		err = errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted,
+			"another volume is mounted: volume %s is mounted at %s; Unstage unmounts it", there, path)
+	}
+	if err != nil {
+		return err
+	}
+	return o.removeEmpty(path)
 }
 
 // recordError returns the error of a failure at the agent's records.

@@ -5,11 +5,11 @@ package node
 import (
 	"context"
 	"errors"
-	"strings"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
@@ -57,7 +57,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	log := o.node.records
 	there, err := log.Get(records.Use, target.String())
 	if err == nil && winpath.Fold(there.Remote) != winpath.Fold(share.String()) {
-		if err := o.unstageShare(there, target, true); err != nil {
+		if err := o.leaveShare(there, target); err != nil {
 			return err
 		}
 		there, err = log.Get(records.Use, target.String())
@@ -65,80 +65,73 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 	switch {
 	case err == nil && winpath.Fold(there.Remote) != winpath.Fold(share.String()):
 		return errdefs.AlreadyExists.Errorf(reason.PathExists, "path exists: %s is staged at %s", there.Remote, target)
-	case err != nil && !errors.Is(err, records.ErrNone):
-		return recordError(err)
+	case err != nil && !errors.Is(err, records.ErrNone): // whatever share it was, its mapping stays
+		o.log().Error(err, "The record of a share is replaced", "path", target)
 	}
 	first := err != nil
-	key := winfs.ShareKey(share.Server, share.Share)
-	unlock, err := log.Lock(o.run.Context, key)
-	if err != nil {
-		return recordError(err)
-	}
-	defer unlock()
-	// The record comes first: a crash between a mapping and its record would leave the mapping behind.
-	if err := log.Put(records.Use, records.Record{Remote: share.String(), Target: target.String()}); err != nil {
-		return recordError(err)
-	}
-	return o.run.Phase(func() error {
-		err := o.linkShare(share, target, user, password)
-		if err == nil || !first { // an earlier call may have mapped it
+	return o.onShare(winfs.ShareKey(share.Server, share.Share), target, func(s *sharing) error {
+		// The record comes first: a crash between a mapping and its record would leave the mapping behind.
+		if err := log.Put(records.Use, records.Record{Remote: share.String(), Target: target.String()}); err != nil {
+			return recordError(err)
+		}
+		err := s.linkShare(share, target, user, password)
+		if err == nil || !first {
 			return err
 		}
-		if mapping, failure := o.fs.Mapping(key); failure == nil && mapping == nil {
-			return errors.Join(err, log.Remove(records.Use, target.String()))
+		if mapping, failure := s.look(); failure == nil && (mapping == nil || s.known.Made != records.Made) {
+			return errors.Join(err, log.Remove(records.Use, target.String())) // an Unstage would do nothing else
 		}
 		return err
-	}, operation.Share(key))
+	})
+}
+
+// onShare is withShare for a step, which holds the lock of its target.
+func (o *op) onShare(key string, target winpath.Path, f func(s *sharing) error) error {
+	return o.run.Phase(func() error { return o.withShare(key, target, f) }, operation.Share(key))
 }
 
 // linkShare maps a share unless it is mapped, and makes a link to it. A link or an empty directory there is replaced.
-func (o *op) linkShare(share winpath.UNC, target winpath.Path, user string, password Secret) error {
-	if err := o.makeParents(target); err != nil {
+func (s *sharing) linkShare(share winpath.UNC, target winpath.Path, user string, password Secret) error {
+	if err := s.makeParents(target); err != nil {
 		return err
 	}
 	link := *linkToShare(target, share)
-	possible := func() error { return o.fs.LinkPossible(link, o.node.lacks(createSymbolicLink)) }
+	possible := func() error { return s.fs.LinkPossible(link, s.node.lacks(createSymbolicLink)) }
 	err := possible()
 	if errdefs.HasReason(err, reason.PathExists) {
-		if err = o.removeEmpty(target); err == nil {
+		if err = s.makeRoom(target); err == nil {
 			err = possible()
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := o.ensureMapped(share, user, password); err != nil {
+	if err := s.ensureMapped(share, user, password); err != nil {
 		return err
 	}
-	return o.fs.MakeLink(link)
+	return s.fs.MakeLink(link)
 }
 
-// unstageShare removes the link at a target, then the mapping of its share if nothing else uses it, then the record.
-// With onlyIfGone, it does nothing while a link is there.
-func (o *op) unstageShare(use records.Record, target winpath.Path, onlyIfGone bool) error {
+// leaveShare ends the use of a share by a target, unless a link is there.
+func (o *op) leaveShare(use records.Record, target winpath.Path) error {
 	key := keyOf(use.Remote)
-	unlock, err := o.node.records.Lock(o.run.Context, key)
-	if err != nil {
-		return recordError(err)
+	if key == "" { // the agent would map no share of this name
+		return recordError(o.node.records.Remove(records.Use, target.String()))
 	}
-	defer unlock()
-	if onlyIfGone {
-		if there, err := o.linked(target); err != nil || there {
-			return err
-		}
-	} else if err := o.removeEmpty(target); err != nil {
-		return err
-	}
-	return o.leaveShare(key, target)
+	return o.onShare(key, target, (*sharing).leave)
 }
 
 // CleanShares leaves the shares of recorded targets whose links are gone, as after a death in StageShare of a volume
-// that kubelet never asked for again. The agent calls it when it starts. While a working directory cannot be used it
-// does nothing: links there would look gone.
+// that kubelet never asked for again, and forgets shares that are not mapped. The agent calls it when it starts. While a
+// working directory cannot be used it leaves none: links there would look gone.
 func (s *Steps) CleanShares(ctx context.Context) error {
 	if s.node.records == nil {
 		return nil
 	}
+	return errors.Join(s.leaveLost(ctx), s.forgetUnmapped(ctx))
+}
+
+func (s *Steps) leaveLost(ctx context.Context) error {
 	uses, err := s.node.records.Uses()
 	if err != nil || len(uses) == 0 {
 		return recordError(err)
@@ -154,40 +147,28 @@ func (s *Steps) CleanShares(ctx context.Context) error {
 			continue
 		}
 		what := operation.On("CleanShares", operation.Path(target))
-		errs = append(errs, s.node.change(ctx, what, func(o *op) error { return o.unstageShare(use, target, true) }))
+		errs = append(errs, s.node.change(ctx, what, func(o *op) error { return o.leaveShare(use, target) }))
 	}
 	return errors.Join(errs...)
 }
 
-// leaveShare removes the mapping of a share if nothing but a target without a link uses it, and then the record. The
-// key is empty if the agent would map no share of the record's name. While records cannot be read, both stay for a
-// later call that leaves the share: an extra mapping is better than a pod without its share.
-func (o *op) leaveShare(key string, target winpath.Path) error {
-	log := o.node.records
-	all, err := log.Uses()
-	if err != nil {
-		o.log().Error(err, "The mapping of a share is kept, as its users are not known", "share", key)
-		return nil
-	}
-	users, err := o.unrestricted().shareUsers(key, target, all)
+func (s *Steps) forgetUnmapped(ctx context.Context) error {
+	mapped, err := s.node.SMB.Mappings(ctx)
 	if err != nil {
 		return err
 	}
-	if len(users) > 0 {
-		return recordError(log.Remove(records.Use, target.String()))
+	var keys []string
+	for _, m := range mapped {
+		keys = append(keys, winfs.MappingKey(kernel.SMBGlobalMapping{RemotePath: m.GetRemotePath()}))
 	}
-	if key != "" {
-		if err := o.run.Phase(func() error { return o.unmap(key) }, operation.Share(key)); err != nil {
-			return err
-		}
+	unmapped, err := s.node.records.SharesBut(keys)
+	errs := []error{recordError(err)}
+	for _, key := range unmapped {
+		errs = append(errs, s.node.change(ctx, operation.On("CleanShares", operation.Share(key)), func(o *op) error {
+			return o.withShare(key, winpath.Path{}, func(s *sharing) error { _, err := s.look(); return err })
+		}))
 	}
-	err = log.Remove(records.Use, target.String())
-	for _, u := range all { // those of failed stages, too: what they may have mapped is gone
-		if keyOf(u.Remote) == key {
-			err = errors.Join(err, log.Remove(records.Use, u.Target))
-		}
-	}
-	return recordError(err)
+	return errors.Join(errs...)
 }
 
 // keyOf returns the key of the share of a remote path, empty if the path has none.
@@ -197,47 +178,6 @@ func keyOf(remote string) string {
 		return ""
 	}
 	return winfs.ShareKey(share.Server, share.Share)
-}
-
-// shareUsers returns the other targets that use a share: recorded ones whose link is there, and links of kubelet's.
-func (o *op) shareUsers(key string, but winpath.Path, recorded []records.Record) (users []string, err error) {
-	seen := map[string]bool{but.Key(): true}
-	for _, u := range recorded {
-		target, err := o.node.targetPath(u.Target)
-		if keyOf(u.Remote) != key || seen[target.Key()] {
-			continue
-		}
-		there := err != nil // it lies in no working directory any more
-		if !there {
-			there, err = o.linked(target)
-		}
-		if err != nil && !there {
-			return nil, err
-		}
-		if there {
-			seen[target.Key()] = true
-			users = append(users, u.Target)
-		}
-	}
-	for _, place := range kubeletPlaces() {
-		paths, err := o.below(o.node.policy.Dirs()[0], strings.Split(place, `\`))
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			at, err := o.statOf(path)
-			if isAbsent(err) || seen[path.Key()] {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			if target, is := at.Share(); is && winfs.ShareKey(target.Server, target.Share) == key {
-				users = append(users, path.String())
-			}
-		}
-	}
-	return users, nil
 }
 
 // linked reports whether a link is at the path of a staged share, or a mounted volume. Kubelet's directory, which it
@@ -251,47 +191,4 @@ func (o *op) linked(path winpath.Path) (bool, error) {
 		return true, nil
 	}
 	return at.Reparse != nil, err
-}
-
-// kubeletPlaces are where kubelet has drivers stage and publish volumes, below the first working directory.
-func kubeletPlaces() []string {
-	return []string{`plugins\kubernetes.io\csi\*\*\globalmount`, `pods\*\volumes\kubernetes.io~csi\*\mount`}
-}
-
-// isAbsent reports whether no directory of kubelet's is at a path. Those do not lie behind links or on volumes.
-func isAbsent(err error) bool {
-	return errdefs.HasReason(err, reason.PathNotFound, reason.NotADirectory, reason.VolumeGone, reason.LinkRefused)
-}
-
-// below returns the paths that a place has below a directory. A * stands for every name. A name that cannot be read is
-// an error: a volume that is passed over would count as gone.
-func (o *op) below(dir winpath.Path, place []string) (found []winpath.Path, err error) {
-	for len(place) > 0 && place[0] != "*" {
-		if dir, err = dir.Join(place[0]); err != nil {
-			return nil, err
-		}
-		place = place[1:]
-	}
-	if len(place) == 0 {
-		return []winpath.Path{dir}, nil
-	}
-	names, err := o.contents(dir)
-	if isAbsent(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		path, err := dir.Join(name)
-		if err != nil {
-			continue // no call of ours accepts this name
-		}
-		more, err := o.below(path, place[1:])
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, more...)
-	}
-	return found, nil
 }

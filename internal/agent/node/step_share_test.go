@@ -47,20 +47,26 @@ func wantMapped(t *testing.T, when string, k *emulated.Node, want ...string) {
 	}
 }
 
-// An agent that dies when a share has just been mapped leaves a record, by which the next one removes the mapping.
+// An agent that dies before its link to a share is there leaves a record, by which the next one removes the mapping. If
+// the death comes before the agent has noted that the mapping is its own, the mapping stays.
 func TestStageShareRecordsFirst(t *testing.T) {
-	k, dir, left := emulate(t, emulated.Options{}), t.TempDir(), t.TempDir()
+	k, dir, unsure, sure := emulate(t, emulated.Options{}), t.TempDir(), t.TempDir(), t.TempDir()
 	n := sharesNode(t, k, dir, func(_ context.Context, call kernel.Call, do func() error) error {
 		err := do()
-		if call.Function == "CreateSMBGlobalMapping" {
-			err = errors.Join(err, os.CopyFS(left, os.DirFS(dir)))
+		switch {
+		case call.Function == "CreateSMBGlobalMapping":
+			err = errors.Join(err, os.CopyFS(unsure, os.DirFS(dir)))
+		case call.Code == win32.FSCTL_SET_REPARSE_POINT:
+			err = errors.Join(err, os.CopyFS(sure, os.DirFS(dir)))
 		}
 		return err
 	})
 	stageAndLose(t, n, testShare, stage)
 	wantMapped(t, "staged", k, testShare)
-	must(t, sharesNode(t, k, left, nil).Steps.CleanShares(t.Context()))
-	wantMapped(t, "cleaned", k)
+	must(t, sharesNode(t, k, unsure, nil).Steps.CleanShares(t.Context()))
+	wantMapped(t, "cleaned after a death with the mapping", k, testShare)
+	must(t, sharesNode(t, k, sure, nil).Steps.CleanShares(t.Context()))
+	wantMapped(t, "cleaned after a death with the link", k)
 }
 
 // CleanShares names a share whose directory cannot be used, and keeps its record; it cleans the others. While the

@@ -29,13 +29,18 @@ func (o *op) unstage(target winpath.Path) error {
 	if o.node.records == nil {
 		return o.unmountAndTakeOffline(target)
 	}
-	switch use, err := o.node.records.Get(records.Use, target.String()); {
-	case err == nil:
-		return o.unstageShare(use, target, false)
-	case !errors.Is(err, records.ErrNone):
-		return recordError(err)
+	use, err := o.node.records.Get(records.Use, target.String())
+	if err := o.unstageVolume(target); err != nil {
+		return err
 	}
-	return o.unstageVolume(target)
+	switch {
+	case errors.Is(err, records.ErrNone):
+		return nil
+	case err != nil: // whatever share it was, its mapping stays
+		o.log().Error(err, "The record of a share is removed", "path", target)
+		return recordError(o.node.records.Remove(records.Use, target.String()))
+	}
+	return o.leaveShare(use, target)
 }
 
 // unstageVolume records the volume until its disk is offline. It finishes what an earlier call had begun.

@@ -50,7 +50,10 @@ func (o *op) sizeOf(disk uint32, volume winpath.VolumeID) (size stepSize, err er
 
 // Publish makes target_path a link to source_path, as the proto says.
 func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
-	source, err := s.node.stepTarget(r.GetSourcePath(), "linked to")
+	source, err := s.node.targetPath(r.GetSourcePath())
+	if err == nil {
+		err = s.node.policy.MayLinkTo(source, "linked to")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.Publis
 		}
 		err := o.createSymlink(source, target)
 		if errdefs.HasReason(err, reason.PathExists) {
-			if err = o.removeEmpty(target); err == nil {
+			if err = o.makeRoom(target); err == nil {
 				err = o.createSymlink(source, target)
 			}
 		}

@@ -32,7 +32,13 @@ func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) 
 // UnmountVolume flushes a volume and unmounts it from a directory, which stays, empty. It is success if nothing is
 // mounted there or the directory is missing, and if the volume's disk has gone. Another volume there is refused.
 func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
-	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath, (*op).unmountVolume)
+	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath,
+		func(o *op, id winpath.VolumeID, path winpath.Path) error {
+			if err := o.node.policy.NotKept(path, "unmounted"); err != nil {
+				return err
+			}
+			return o.unmountVolume(id, path)
+		})
 }
 
 func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string,
@@ -50,7 +56,7 @@ func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath strin
 }
 
 func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {
-	if err := o.node.policy.NotWorkingDir(path, "mounted over"); err != nil {
+	if err := o.node.policy.MayTake(path, "mounted over"); err != nil {
 		return err
 	}
 	extents, err := o.lockDisks(id) // before making a directory for a volume that is not there

@@ -143,8 +143,8 @@ func (r *Rule) read(f ruleFile) error {
 		form    func(string) string
 	}{
 		{"services", f.Services, &r.services, plainName, strings.Clone},
-		{"smbServers", f.SMBServers, &r.servers, serverPattern, winpath.LowerASCII},
-		{"iscsiPortals", f.ISCSIPortals, &r.portals, portalPattern, winpath.LowerASCII},
+		{"smbServers", f.SMBServers, &r.servers, serverPattern, winpath.Fold},
+		{"iscsiPortals", f.ISCSIPortals, &r.portals, portalPattern, winpath.Fold},
 		{"iscsiTargets", f.ISCSITargets, &r.targets, targetPattern, winpath.LowerASCII},
 	} {
 		for i, one := range list.from {

@@ -19,7 +19,7 @@ func fitsName(pattern, text string) bool {
 
 // fitsServer compares the names of servers. *.example.com is every name below example.com, at any depth.
 func fitsServer(pattern, text string) bool {
-	text = winpath.LowerASCII(text)
+	text = winpath.Fold(text)
 	if domain, below := strings.CutPrefix(pattern, "*"); below && domain != "" {
 		return len(text) > len(domain) && strings.HasSuffix(text, domain) && text[0] != '.'
 	}
@@ -60,6 +60,9 @@ func serverPattern(text string) (problem string) {
 	name := strings.TrimPrefix(text, "*.")
 	if text != everything && (name == "" || strings.ContainsAny(name, `*?\/@; `)) {
 		return `is not the name of a server, nor *.DOMAIN, nor * alone`
+	}
+	if winpath.LooksASCII(text) {
+		return "has a letter that looks like k or s and is another one"
 	}
 	return ""
 }

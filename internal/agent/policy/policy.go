@@ -31,13 +31,21 @@ type Rule struct {
 	methods     []mask
 	directories winpath.WorkingDirs
 	services    []string
-	servers     []string // lower case
-	portals     []string // lower case
+	servers     []string // folded
+	portals     []string // folded
 	targets     []string // lower case
 }
 
 // Rules returns the rules in their order.
 func (p *Policy) Rules() []*Rule { return slices.Clone(p.rules) }
+
+// Directories returns the directories of all rules, which clients share.
+func (p *Policy) Directories() (all []winpath.Path) {
+	for _, r := range p.rules {
+		all = append(all, r.directories.Dirs()...)
+	}
+	return all
+}
 
 // Warnings names the directories of rules outside every working directory, where calls are refused all the same.
 func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {

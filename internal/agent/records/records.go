@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package records keeps, in a directory of the machine, what no mount point and no link of the node says: which targets
-// use a share, and which volume is being unstaged. A record is a file, whole or not there at all whenever the machine
-// stops. Several processes may have the directory in common.
+// use a share, whose the share's mapping is, and which volume is being unstaged. A record is a file, whole or not there
+// at all whenever the machine stops. Several processes may have the directory in common.
 package records
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,11 +15,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -44,18 +42,16 @@ const (
 )
 
 // Dir is a directory of records. It is safe for concurrent use.
-type Dir struct {
-	path  string
-	locks operation.KeyedLocks // of this process
-}
+type Dir struct{ path string }
 
 // New returns the records in a directory, which is made with the first of them.
 func New(path string) *Dir { return &Dir{path: path} }
 
-// The ends of the names of files that are no records.
+// The ends of the names of other files.
 const (
-	lockSuffix = ".lock"
-	newSuffix  = ".new"
+	shareSuffix = ".share"
+	lockSuffix  = ".lock"
+	newSuffix   = ".new"
 )
 
 // Limits of what is read.
@@ -69,12 +65,34 @@ var ErrNone = errors.New("no record")
 
 // file returns the path of the file about a target or a share. Names that Windows takes for one have one file.
 func (d *Dir) file(of, suffix string) string {
+	return filepath.Join(d.path, stem(of)+suffix)
+}
+
+func stem(of string) string {
 	sum := sha256.Sum256([]byte(winpath.Fold(of)))
-	return filepath.Join(d.path, hex.EncodeToString(sum[:12])+suffix)
+	return hex.EncodeToString(sum[:12])
+}
+
+// named are the names that file gives; what else is in the directory is no record.
+var named = regexp.MustCompile(`^[0-9a-f]{24}(\.[a-z]+)$`)
+
+// there returns an error if the directory is a link, so that the records would be elsewhere. None is success.
+func (d *Dir) there() error {
+	link, err := fileowner.IsLink(d.path)
+	if err == nil && link {
+		err = fmt.Errorf("the directory of records %s is a link; remove it", d.path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Get returns the record of a target; ErrNone if there is none.
 func (d *Dir) Get(kind Kind, target string) (Record, error) {
+	if err := d.there(); err != nil {
+		return Record{}, err
+	}
 	return kind.read(d.file(target, string(kind)))
 }
 
@@ -103,25 +121,11 @@ func (k Kind) read(file string) (r Record, err error) {
 
 // Uses returns all records of that kind. One that cannot be read is an error: it may be of any share.
 func (d *Dir) Uses() (all []Record, err error) {
-	dir, err := os.Open(d.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	names, err := d.names(string(Use))
 	if err != nil {
 		return nil, err
 	}
-	names, err := dir.Readdirnames(maxRecords) // a pattern would pass over what cannot be read
-	_ = dir.Close()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(names) == maxRecords {
-		return nil, fmt.Errorf("the directory %s of records has %d files or more", d.path, maxRecords)
-	}
 	for _, name := range names {
-		if !strings.HasSuffix(name, string(Use)) {
-			continue
-		}
 		u, err := Use.read(filepath.Join(d.path, name))
 		if errors.Is(err, ErrNone) { // it has gone meanwhile
 			continue
@@ -134,16 +138,50 @@ func (d *Dir) Uses() (all []Record, err error) {
 	return all, nil
 }
 
-// Put writes the record of a target, through a file of another name, which is flushed before it gets its own.
-func (d *Dir) Put(kind Kind, r Record) error {
-	text, err := json.Marshal(r)
+// names returns the names of the records with a suffix.
+func (d *Dir) names(suffix string) (all []string, err error) {
+	if err := d.there(); err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	const together = 1000
+	for {
+		names, err := dir.Readdirnames(together) // a pattern would pass over what cannot be read
+		for _, name := range names {
+			if m := named.FindStringSubmatch(name); m != nil && m[1] == suffix {
+				all = append(all, name)
+			}
+		}
+		switch {
+		case len(all) > maxRecords:
+			return nil, fmt.Errorf("the directory of records %s has more than %d records", d.path, maxRecords)
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// Put writes the record of a target.
+func (d *Dir) Put(kind Kind, r Record) error { return d.put(d.file(r.Target, string(kind)), r) }
+
+// put writes a file through one of another name, which is flushed before it gets its own.
+func (d *Dir) put(file string, content any) error {
+	text, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	if err := fileowner.MakeDirectory(d.path); err != nil {
+	if err := d.make(); err != nil {
 		return err
 	}
-	file := d.file(r.Target, string(kind))
 	temporary := file + newSuffix
 	if err := remove(temporary); err != nil { // of an earlier try
 		return err
@@ -153,7 +191,7 @@ func (d *Dir) Put(kind Kind, r Record) error {
 		return err
 	}
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, flush(f), f.Close())
 	if err == nil {
 		err = whileOpen(func() error { return os.Rename(temporary, file) })
 	}
@@ -163,8 +201,26 @@ func (d *Dir) Put(kind Kind, r Record) error {
 	return err
 }
 
+// flush makes a file survive a power loss. A variable, so that a test sees that it comes before the file has its name.
+var flush = (*os.File).Sync
+
+// make makes the directory, unless it is there.
+func (d *Dir) make() error {
+	if err := d.there(); err != nil {
+		return err
+	}
+	return fileowner.MakeDirectory(d.path)
+}
+
 // Remove removes the record of a target, if there is one.
-func (d *Dir) Remove(kind Kind, target string) error { return remove(d.file(target, string(kind))) }
+func (d *Dir) Remove(kind Kind, target string) error { return d.remove(d.file(target, string(kind))) }
+
+func (d *Dir) remove(file string) error {
+	if err := d.there(); err != nil {
+		return err
+	}
+	return remove(file)
+}
 
 func remove(file string) error {
 	err := whileOpen(func() error { return os.Remove(file) })
@@ -188,42 +244,5 @@ func whileOpen(change func() error) error {
 			return err
 		}
 		time.Sleep(openPause)
-	}
-}
-
-// lockPause is the pause between two tries to get a lock that another process has.
-const lockPause = 10 * time.Millisecond
-
-// Lock takes the lock of a share, which all processes with these records respect. Callers in one process queue, and the
-// system releases the lock of a process that ends.
-func (d *Dir) Lock(ctx context.Context, share string) (unlock func(), err error) {
-	waiting := func(err error) error {
-		return fmt.Errorf("waiting for another program that uses the records of shares in %s: %w", d.path, err)
-	}
-	leave, err := d.locks.Acquire(ctx, winpath.Fold(share))
-	if err != nil {
-		return nil, waiting(err)
-	}
-	defer func() {
-		if err != nil {
-			leave()
-		}
-	}()
-	if err := fileowner.MakeDirectory(d.path); err != nil {
-		return nil, err
-	}
-	for {
-		f, err := tryLock(d.file(share, lockSuffix))
-		if err != nil {
-			return nil, err
-		}
-		if f != nil {
-			return func() { _ = f.Close(); leave() }, nil
-		}
-		select {
-		case <-time.After(lockPause):
-		case <-ctx.Done():
-			return nil, waiting(ctx.Err())
-		}
 	}
 }

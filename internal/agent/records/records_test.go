@@ -63,25 +63,33 @@ func TestPlanted(t *testing.T) {
 		target := `C:\k\target`
 		check(t, d.Put(records.Use, records.Record{Remote: share, Target: target}))
 		check(t, d.Put(records.Unstaging, records.Record{Volume: "v", Target: target}))
-		unlock, err := d.Lock(t.Context(), share)
-		check(t, err)
-		unlock()
+		check(t, d.PutShare(records.Share{Share: share, Made: records.Made}))
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		check(t, err)
-		if len(files) != 3 {
+		files = append(files, strings.TrimSuffix(fileOf(t, dir, ".share"), ".share")+".lock")
+		if len(files) != 4 {
 			t.Fatalf("the records are %q", files)
 		}
 		for _, file := range files {
-			check(t, os.Remove(file))
+			if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
+				check(t, err)
+			}
 			check(t, plant(file))
 			check(t, plant(file+".new")) // where the next record is written
 		}
 		_, errUse := d.Get(records.Use, target)
 		_, errAll := d.Uses()
 		_, errUnstaging := d.Get(records.Unstaging, target)
-		_, errLock := d.Lock(t.Context(), share)
+		known, errShare := d.Share(share)
+		unlock, errLock := d.Lock(t.Context(), share)
+		if errLock == nil {
+			unlock()
+		}
+		if known.Known() {
+			t.Errorf("%s in the place of a share's record says %+v", what, known)
+		}
 		for of, err := range map[string]error{
-			"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a lock": errLock,
+			"a use": errUse, "all uses": errAll, "an unstaging": errUnstaging, "a share": errShare, "a lock": errLock,
 		} {
 			if err == nil && !(of == "a lock" && what == "an endless file") || errors.Is(err, records.ErrNone) {
 				t.Errorf("%s in the place of %s: %v", what, of, err)
@@ -136,6 +144,16 @@ func TestLock(t *testing.T) {
 		check(t, err)
 		unlock()
 	}
+}
+
+// fileOf returns the one file of a kind in a directory.
+func fileOf(t *testing.T, dir, suffix string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the files *%s are %q, %v", suffix, files, err)
+	}
+	return files[0]
 }
 
 func check(t *testing.T, err error) {

@@ -29,17 +29,19 @@ import (
 // Policy is what all operations of a node have in common. It is safe for concurrent use.
 type Policy struct {
 	dirs   winpath.WorkingDirs
+	kept   []winpath.Path // nothing is made in the place of these, nor of a directory above
 	shares shareGuard
 	system atomic.Pointer[winpath.VolumeID] // the volume that Windows runs from, once it is known: it cannot change
 }
 
-// NewPolicy returns the policy for working directories; at least one is needed.
-func NewPolicy(workingDirs []string) (*Policy, error) {
+// NewPolicy returns the policy for working directories; at least one is needed. The directories that are kept are those
+// that several clients use.
+func NewPolicy(workingDirs []string, kept []winpath.Path) (*Policy, error) {
 	dirs, err := winpath.NewWorkingDirs(workingDirs)
 	if err != nil {
 		return nil, invalidPath(err)
 	}
-	return &Policy{dirs: dirs}, nil
+	return &Policy{dirs: dirs, kept: kept}, nil
 }
 
 // FS is the node's files as one operation sees them.
@@ -76,11 +78,35 @@ func (p *Policy) ParsePath(text string, slashes winpath.Options) (winpath.Path, 
 	return path, nil
 }
 
-// NotWorkingDir refuses a working directory as the object of an operation.
-func (p *Policy) NotWorkingDir(path winpath.Path, verb string) error {
+// MayTake refuses a working directory, and what is kept, as the place where an operation makes, replaces or removes
+// something.
+func (p *Policy) MayTake(path winpath.Path, verb string) error {
+	if err := p.MayLinkTo(path, verb); err != nil {
+		return err
+	}
+	return p.notKept(path, verb, 0)
+}
+
+// MayLinkTo refuses a working directory, and one above what is kept, as the source of a link. By another name of such a
+// directory, what is kept in it could be taken.
+func (p *Policy) MayLinkTo(path winpath.Path, verb string) error {
 	if _, rest, err := p.dirs.Check(path); err == nil && len(rest) == 0 {
 		return errdefs.FailedPrecondition.Errorf(reason.WorkingDirItself,
 			"%s is a working directory itself and cannot be %s", path, verb)
+	}
+	return p.notKept(path, verb, 1)
+}
+
+// NotKept refuses what is kept as the place where an operation removes something.
+func (p *Policy) NotKept(path winpath.Path, verb string) error { return p.notKept(path, verb, 0) }
+
+// notKept refuses a path that has something that is kept so many levels below it, or more.
+func (p *Policy) notKept(path winpath.Path, verb string, levels int) error {
+	for _, kept := range p.kept {
+		if below, is := kept.Below(path); is && len(below) >= levels {
+			return errdefs.FailedPrecondition.Errorf(reason.WorkingDirItself,
+				"%s cannot be %s: the agent's policy lists %s, which clients share", path, verb, kept)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package winfs
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -33,7 +34,14 @@ func (fs *FS) Mappings() ([]kernel.SMBGlobalMapping, error) {
 	defer restore()
 	mappings, err := fs.kernel.SMBGlobalMappings()
 	if err != nil {
-		return nil, errdefs.Errorf(err, "listing the shares that are mapped")
+		var e *errdefs.Error
+		if errors.As(errdefs.Errorf(err, "listing the shares that are mapped"), &e) {
+			if e.Class != errdefs.FailedPrecondition { // a service that does not run
+				e.Class = errdefs.Unavailable
+			}
+			err = e
+		}
+		return nil, err
 	}
 	return mappings, nil
 }

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // NotFileShare returns why a name does not lead to a share of a file server, "" if it does. Some names lead to other
@@ -21,6 +23,8 @@ func NotFileShare(server, share string) (why string) {
 		return why
 	}
 	switch {
+	case winpath.LooksASCII(server + share):
+		return "the name has a letter that looks like k or s and is another one"
 	case strings.Contains(server, ";"): // \\;WebDavRedirector\server\dir
 		return "a server with a ; in its name chooses a network provider"
 	case strings.EqualFold(share, "DavWWWRoot"):

@@ -29,6 +29,7 @@ func TestNamesOfFileShares(t *testing.T) {
 		"administrative share": `fs\C$ fs\a$ fs\Z$ fs\admin$ fs\print$ fs\FAX$`,
 		"not a file share":     `fs\ipc$ fs\PIPE fs\mailslot`,
 		"WebDAV":               `fs@SSL\share fs@8080\share fs\DAVWWWROOT`,
+		"looks like k or s":    "fs\\bac\u212aup f\u017f\\share",
 		"network provider":     `;WebDavRedirector\fs fs;1\share`,
 		"is this machine": "localhost\\share LOCALHOST.localdomain\\share a.localhost\\share loopback\\share " +
 			"ip6-localhost\\share IP6-Loopback\\share 127.0.0.1\\share 127.9.9.9\\share 127.1\\share 127.0.65535\\share " +

@@ -235,9 +235,9 @@ func TestPathsOfCallers(t *testing.T) {
 	path, err := n.policy.ParsePath(`C:/var/lib/kubelet`, winpath.Options{ForwardSlash: true})
 	n.check(err)
 	itself := failure{errdefs.FailedPrecondition, reason.WorkingDirItself, "is a working directory itself"}
-	itself.want(t, "a working directory", n.policy.NotWorkingDir(path, "moved"))
-	n.check(n.policy.NotWorkingDir(n.path(pods), "moved"))
-	_, err = winfs.NewPolicy([]string{`var`})
+	itself.want(t, "a working directory", n.policy.MayTake(path, "moved"))
+	n.check(n.policy.MayTake(n.path(pods), "moved"))
+	_, err = winfs.NewPolicy([]string{`var`}, nil)
 	invalid.want(t, "a working directory that is relative", err)
 }
 

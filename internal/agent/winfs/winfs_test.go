@@ -67,7 +67,7 @@ func newNode(t *testing.T) *node {
 		}
 		_ = n.Close()
 	})
-	n.policy, err = winfs.NewPolicy([]string{`C:\var\lib\kubelet`})
+	n.policy, err = winfs.NewPolicy([]string{`C:\var\lib\kubelet`}, nil)
 	n.check(err)
 	n.runner = operation.NewRunner(operation.Config{Kernel: n.handles,
 		Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {

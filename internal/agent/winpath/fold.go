@@ -43,7 +43,20 @@ func lower(r rune) rune {
 	return pair
 }
 
-// LowerASCII maps ASCII letters only, in names of servers and iSCSI targets: others may become ASCII, and another name.
+// LooksASCII reports whether a name has a letter that other programs may take for one of ASCII: the Kelvin sign for k, ſ
+// for s. Windows itself may read such a name as another one's.
+func LooksASCII(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool {
+		for other := unicode.SimpleFold(r); r >= utf8.RuneSelf && other != r; other = unicode.SimpleFold(other) {
+			if other < utf8.RuneSelf {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// LowerASCII maps ASCII letters only, in names of iSCSI targets: others may become ASCII, and another name.
 func LowerASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

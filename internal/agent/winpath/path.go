@@ -154,8 +154,8 @@ func (p Path) Equal(q Path) bool { return p.Key() == q.Key() }
 // Key returns the same text for all spellings of a path that are Equal; it is meant for maps and locks.
 func (p Path) Key() string { return Fold(p.text) }
 
-// below returns the components of p below the directory, none for itself. Ok is false if p is elsewhere.
-func (p Path) below(directory Path) (rest []string, ok bool) {
+// Below returns the components of p below the directory, none for itself. Ok is false if p is elsewhere.
+func (p Path) Below(directory Path) (rest []string, ok bool) {
 	all, upper := p.Components(), directory.Components()
 	if p.Drive() != directory.Drive() || len(all) < len(upper) {
 		return nil, false

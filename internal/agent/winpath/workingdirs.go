@@ -37,7 +37,7 @@ func (w WorkingDirs) Find(p Path) (root Path, rest []string, ok bool) {
 		return Path{}, nil, false
 	}
 	for _, dir := range w.dirs {
-		if rest, ok := p.below(dir); ok {
+		if rest, ok := p.Below(dir); ok {
 			return dir, rest, true
 		}
 	}

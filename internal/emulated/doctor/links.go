@@ -12,6 +12,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // dangling judges mount points and links that lead nowhere.
@@ -87,9 +88,10 @@ func (r *report) mappings() {
 	all, servers, unused, stale := r.Inspected.GetSmbMappings(), map[string]int{}, map[string][]string{}, 0
 	for _, m := range all {
 		name, _, _ := strings.Cut(strings.TrimLeft(m.GetRemotePath(), `\`), `\`)
-		servers[strings.ToLower(name)]++
+		server := winpath.Fold(name)
+		servers[server]++
 		if m.GetLink() == "" {
-			unused[strings.ToLower(name)] = append(unused[strings.ToLower(name)], m.GetRemotePath())
+			unused[server] = append(unused[server], m.GetRemotePath())
 		}
 		if r.mapping(m, name) {
 			stale++

@@ -16,6 +16,7 @@ import (
 
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
 )
 
@@ -154,7 +155,7 @@ func removeMapping(remote string) error {
 		return err
 	}
 	for _, m := range mappings {
-		if strings.EqualFold(m.RemotePath, remote) {
+		if winpath.Fold(m.RemotePath) == winpath.Fold(remote) {
 			return k.RemoveSMBGlobalMapping(m.RemotePath)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -142,7 +143,7 @@ func (s *State) CheckUsers(names []string) error {
 }
 
 // Key returns the form of a name that is the same for all spellings. The directories of shares are named by it.
-func Key(name string) string { return strings.ToLower(name) }
+func Key(name string) string { return winpath.Fold(name) }
 
 // SharePath returns the directory of a share's files in the state directory of a node.
 func SharePath(dir, server, share string) string {
@@ -305,7 +306,7 @@ func (s ShareName) String() string { return s.Server + `\` + s.Share }
 // Serial returns a number that distinguishes shares, as the serial number of a volume would.
 func (s ShareName) Serial() uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(strings.ToLower(s.String()))) // never fails
+	_, _ = h.Write([]byte(Key(s.String()))) // never fails
 	return h.Sum64()
 }
 

@@ -27,7 +27,7 @@ func New() Kernel {
 	const keep = 30 * time.Second  // the threads of a burst, such as the pods of a node that starts
 	return Kernel{
 		mappings: &wmi.Client{MaxWait: short},
-		unmaps:   &wmi.Client{Threads: 2, MaxWait: short},
+		unmaps:   &wmi.Client{Threads: kernel.MostUnmaps, Keep: keep},
 		maps:     &wmi.Client{Threads: kernel.MostMaps, Keep: keep},
 		formats:  &wmi.Client{Threads: kernel.MostFormats, Keep: keep},
 		storage:  &wmi.Client{Threads: 3, MaxWait: 2 * time.Minute},

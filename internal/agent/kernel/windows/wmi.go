@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/wmi"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // The storage management API in WMI. Windows has no other documented interface for formatting.
@@ -142,7 +143,7 @@ func (k Kernel) RemoveSMBGlobalMapping(remotePath string) error {
 	found := false
 	err := k.unmaps.Each(smbNamespace, smbQuery, func(i wmi.Instance) (done bool, err error) {
 		path, err := i.String("RemotePath")
-		if err != nil || !strings.EqualFold(strings.TrimSuffix(path, `\`), remotePath) {
+		if err != nil || winpath.Fold(strings.TrimSuffix(path, `\`)) != winpath.Fold(remotePath) {
 			return false, err
 		}
 		found = true

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// A sharing is a share whose mapping an operation may change, with what is recorded of it. No other operation of any
+// process with these records changes either meanwhile. What cannot be read or written is not known, and then the mapping
+// stays: docs/decisions/users-of-shares.md.
+type sharing struct {
+	*op
+	key   string
+	by    winpath.Path // the target of a step; zero: the smb group
+	known records.Share
+}
+
+// withShare runs f for an operation that holds the share's lock in this process.
+func (o *op) withShare(key string, by winpath.Path, f func(s *sharing) error) error {
+	s := &sharing{op: o, key: key, by: by, known: records.Share{Share: key}}
+	log := o.node.records
+	if log == nil {
+		return f(s)
+	}
+	unlock, err := log.Lock(o.run.Context, key)
+	if err == nil {
+		defer unlock()
+		var known records.Share
+		if known, err = log.Share(key); known.Known() {
+			s.known = known
+		}
+	}
+	if o.run.Context.Err() != nil {
+		return o.run.GaveUp()
+	}
+	if err != nil {
+		o.log().Error(err, "It is not known whose the mapping of a share is: the steps keep it", "share", key)
+	}
+	if _, asked := o.node.asked.Load(key); asked {
+		s.known.Asked = true
+	}
+	return f(s)
+}
+
+// look lists the mapping of the share, nil if there is none. Nothing that is known of a share outlives such a list.
+func (s *sharing) look() (*kernel.SMBGlobalMapping, error) {
+	mapping, err := s.fs.Mapping(s.key)
+	if err == nil && mapping == nil {
+		s.forget()
+	}
+	return mapping, err
+}
+
+// forget is for a share that is not mapped.
+func (s *sharing) forget() {
+	s.node.mapped.Delete(s.key)
+	s.node.asked.Delete(s.key)
+	known := s.known.Known()
+	s.known = records.Share{Share: s.key}
+	if known {
+		s.save()
+	}
+}
+
+// save records what is known of the share. If it cannot, nothing is known, and the mapping will stay.
+func (s *sharing) save() {
+	if s.node.records == nil {
+		return
+	}
+	err := s.node.records.PutShare(s.known)
+	if err == nil {
+		s.node.asked.Delete(s.key)
+		return
+	}
+	s.log().Error(err, "Whose the mapping of a share is cannot be recorded: the steps keep it", "share", s.key)
+	if s.known.Asked {
+		s.node.asked.Store(s.key, true)
+	}
+}
+
+// ask records that the smb group asks for the share, or does so no more.
+func (s *sharing) ask(asked bool) {
+	if s.known.Asked != asked {
+		s.known.Asked = asked
+		s.node.asked.Delete(s.key)
+		s.save()
+	}
+}
+
+// users returns the recorded targets, but the operation's own, at which a link is, or that cannot be looked at.
+func (s *sharing) users() (users []string, err error) {
+	if s.node.records == nil {
+		return nil, nil
+	}
+	all, err := s.node.records.Uses()
+	if err != nil {
+		return nil, err
+	}
+	own := s.unrestricted()
+	for _, u := range all {
+		if keyOf(u.Remote) != s.key {
+			continue
+		}
+		target, err := s.node.targetPath(u.Target) // an error: it lies in no working directory of this process
+		if err == nil && target.Equal(s.by) {
+			continue
+		}
+		if err == nil {
+			if there, err := own.linked(target); err == nil && !there {
+				continue
+			}
+		}
+		users = append(users, u.Target)
+	}
+	return users, nil
+}
+
+// usedByOthers reports whether the share has other users, or may have. Users by the smb group have no names, so that one
+// of them cannot be told from another.
+func (s *sharing) usedByOthers() bool {
+	users, err := s.users()
+	return err != nil || len(users) > 0 || !s.by.IsZero() && s.known.Asked
+}
+
+// release gives up the smb group's claim, and unmaps the share if no recorded target uses it.
+func (s *sharing) release() error {
+	users, err := s.users()
+	if err != nil || len(users) > 0 {
+		s.ask(false)
+		s.log().Info("The mapping of a share stays for the volumes that are staged on it", "share", s.key,
+			"targets", users, "err", err)
+		return nil
+	}
+	return s.unmap()
+}
+
+// leave ends the use of the share by the operation's target, unless a link is there, and takes along a mapping that the
+// steps made and that has no other user. A crash leaves the target's record, by which CleanShares leaves again.
+func (s *sharing) leave() error {
+	if there, err := s.linked(s.by); err != nil || there {
+		return err
+	}
+	if s.known.Made == records.Made && !s.known.Asked {
+		users, err := s.users()
+		if err != nil { // the record stays for a later call
+			s.log().Error(err, "The mapping of a share is kept, as its users are not known", "share", s.key)
+			return nil
+		}
+		if len(users) == 0 {
+			if err := s.unmap(); err != nil {
+				return err
+			}
+		}
+	}
+	return recordError(s.node.records.Remove(records.Use, s.by.String()))
+}
+
+// unmap removes the mapping of the share, if Windows lists one.
+func (s *sharing) unmap() error {
+	mapping, err := s.look()
+	if err != nil || mapping == nil {
+		return err
+	}
+	if err := s.remove(); err != nil {
+		return err
+	}
+	s.forget()
+	return nil
+}
+
+// mapOver maps the share, in place of the mapping that is listed, if one is. The steps own what they map where none
+// was, and a mapping that they owned and that is made again.
+func (s *sharing) mapOver(listed bool, userName string, password Secret) error {
+	owned := !listed && !s.by.IsZero() || listed && s.known.Made == records.Made
+	if owned {
+		s.known.Made = records.Begun
+		s.save()
+	}
+	if err := s.mapAnew(listed, userName, password); err != nil {
+		return err
+	}
+	s.node.mapped.Store(s.key, s.run.Request.Credentials)
+	if owned {
+		s.known.Made = records.Made
+		s.save()
+	}
+	return nil
+}
