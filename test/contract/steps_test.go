@@ -26,6 +26,7 @@ import (
 const (
 	ours   = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ours\abc\globalmount`
 	theirs = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\theirs\abc\globalmount`
+	parent = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ours\abc`
 )
 
 // shared is a node whose disk 1 has two data volumes.
@@ -66,7 +67,7 @@ func TestUnstageKeepsTheOtherVolumesOfADisk(t *testing.T) {
 	s := startShared(t)
 	s.OK(s.Agent.Stop(t.Context()))
 	p, err := policy.Parse("own", []byte(`{apiVersion: `+policy.APIVersion+`, kind: Policy, rules: [{name: own, `+
-		`clients: [{any: true}], methods: [nodesteps], directories: ['`+ours+`']}]}`))
+		`clients: [{any: true}], methods: [nodesteps], directories: ['`+parent+`']}]}`))
 	s.OK(err)
 	s.Node = caller.Start(t, testnode.Options{StateDir: s.StateDir, Policy: p})
 	s.Code(s.Unstage(theirs), codes.PermissionDenied)

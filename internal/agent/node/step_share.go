@@ -5,11 +5,12 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
@@ -153,20 +154,21 @@ func (s *Steps) leaveLost(ctx context.Context) error {
 }
 
 func (s *Steps) forgetUnmapped(ctx context.Context) error {
+	known, err := s.node.records.Shares()
+	if err != nil || len(known) == 0 {
+		return recordError(err)
+	}
 	mapped, err := s.node.SMB.Mappings(ctx)
 	if err != nil {
 		return err
 	}
-	var keys []string
-	for _, m := range mapped {
-		keys = append(keys, winfs.MappingKey(kernel.SMBGlobalMapping{RemotePath: m.GetRemotePath()}))
-	}
-	unmapped, err := s.node.records.SharesBut(keys)
-	errs := []error{recordError(err)}
-	for _, key := range unmapped {
-		errs = append(errs, s.node.change(ctx, operation.On("CleanShares", operation.Share(key)), func(o *op) error {
-			return o.withShare(key, winpath.Path{}, func(s *sharing) error { _, err := s.look(); return err })
-		}))
+	var errs []error
+	for _, key := range known {
+		if !slices.ContainsFunc(mapped, func(m *admin.SMBMapping) bool { return keyOf(m.GetRemotePath()) == key }) {
+			errs = append(errs, s.node.change(ctx, operation.On("CleanShares", operation.Share(key)), func(o *op) error {
+				return o.withShare(key, winpath.Path{}, func(s *sharing) error { _, err := s.look(); return err })
+			}))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -70,18 +70,10 @@ func (d *Dir) PutShare(s Share) error {
 	return err
 }
 
-// SharesBut returns the recorded shares other than those with the keys. A record that cannot be read, which says
-// nothing, is removed.
-func (d *Dir) SharesBut(keys []string) (all []string, err error) {
-	known := map[string]bool{}
-	for _, key := range keys {
-		known[stem(key)+shareSuffix] = true
-	}
+// Shares returns the recorded shares. A record that cannot be read, which says nothing, is removed.
+func (d *Dir) Shares() (all []string, err error) {
 	names, err := d.names(shareSuffix)
 	for _, name := range names {
-		if known[name] {
-			continue
-		}
 		file := filepath.Join(d.path, name)
 		switch s, failure := d.share(file); {
 		case failure != nil || s.Known() && stem(s.Share)+shareSuffix != name:
