@@ -21,10 +21,55 @@ func smbGroup(a *connection) *cobra.Command {
 	return group("smb", "Map SMB shares for the whole node",
 		a.runs(a.command("list", "List all mapped shares, whatever program mapped them, with their status"),
 			a.listMappings),
-		mapCommand(a),
-		destructive(change(a, "unmap", "Remove the mapping of a share; links to it stay",
-			csiproxy.SmbClient.RemoveSmbGlobalMapping, "SHARE"),
-			"All volumes of this node on the share lose it, even those of other drivers and those with open files."))
+		mapCommand(a), unmapCommand(a))
+}
+
+func unmapCommand(a *connection) *cobra.Command {
+	c := withDryRun(a.command("unmap", "Remove the mapping of a share; links to it stay", "SHARE"))
+	a.calledBy(c, "RemoveSmbGlobalMapping")
+	force := c.Flags().Bool("force", false, "unstage the volumes that are staged on the share first")
+	return destructive(a.runs(c, func(ctx context.Context, args []string) (answer, error) {
+		targets, err := a.stagedOn(ctx, args[0])
+		if err != nil {
+			return answer{}, err
+		}
+		if len(targets) > 0 && !*force {
+			return answer{}, failure{status.Errorf(codes.FailedPrecondition,
+				"%s stays mapped for the volumes that are staged at %s; --force unstages them first", args[0],
+				strings.Join(targets, ", "))}
+		}
+		for _, target := range targets {
+			if _, err := invoke(ctx, a, csiproxy.NodestepsClient.Unstage,
+				&csiproxy.UnstageRequest{TargetPath: target}); err != nil {
+				return answer{}, err
+			}
+		}
+		r, err := invoke(ctx, a, csiproxy.SmbClient.RemoveSmbGlobalMapping,
+			&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: args[0]})
+		if err != nil {
+			return answer{}, err
+		}
+		return answerOf(r), nil
+	}), "All volumes of this node on the share lose it, even those of other drivers and those with open files.")
+}
+
+// stagedOn returns where steps have staged volumes of the share of a path; none if no admin endpoint tells. The agent
+// keeps such a mapping in any case.
+func (a *connection) stagedOn(ctx context.Context, path string) ([]string, error) {
+	share, err := winpath.ParseUNC(path)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the agent says what is wrong with it
+	}
+	r, err := a.inspection(ctx, "the volumes that are staged on shares")
+	if len(r.GetMissing()) > 0 && err != nil {
+		return nil, err
+	}
+	for _, m := range r.GetSmbMappings() {
+		if winpath.Fold(strings.TrimSuffix(m.GetRemotePath(), `\`)) == winpath.Fold(share.Root()) {
+			return m.GetTargets(), nil
+		}
+	}
+	return nil, nil
 }
 
 func mapCommand(a *connection) *cobra.Command {
@@ -74,7 +119,11 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 	}
 	for _, m := range list {
 		if share := m.GetRemotePath(); strings.HasPrefix(winpath.Fold(path)+`\`, winpath.Fold(share)+`\`) {
-			return []string{share + ": mapped, " + m.GetStatus()}, nil
+			lines := []string{share + ": mapped, " + m.GetStatus()}
+			for _, target := range m.GetTargets() {
+				lines = append(lines, target+": a volume is staged there on the share")
+			}
+			return lines, nil
 		}
 	}
 	return []string{path + ": not mapped"}, nil

@@ -1284,7 +1284,9 @@ type SMBMapping struct {
 	// The Win32 code of the error; 0: none, as of a server that did not answer in time.
 	Win32Code uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
 	// Whether the error means that the server refuses the credentials of the mapping, or that Windows has lost them.
-	Refused       bool `protobuf:"varint,6,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused bool `protobuf:"varint,6,opt,name=refused,proto3" json:"refused,omitempty"`
+	// Where steps have staged volumes of the share, as far as the agent's records say.
+	Targets       []string `protobuf:"bytes,7,rep,name=targets,proto3" json:"targets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1359,6 +1361,13 @@ func (x *SMBMapping) GetRefused() bool {
 		return x.Refused
 	}
 	return false
+}
+
+func (x *SMBMapping) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
 }
 
 // ISCSISession is a login to a target.
@@ -1585,7 +1594,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\bDangling\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
-	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\xa8\x01\n" +
+	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\xc2\x01\n" +
 	"\n" +
 	"SMBMapping\x12\x1f\n" +
 	"\vremote_path\x18\x01 \x01(\tR\n" +
@@ -1595,7 +1604,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1d\n" +
 	"\n" +
 	"win32_code\x18\x05 \x01(\rR\twin32Code\x12\x18\n" +
-	"\arefused\x18\x06 \x01(\bR\arefused\"D\n" +
+	"\arefused\x18\x06 \x01(\bR\arefused\x12\x18\n" +
+	"\atargets\x18\a \x03(\tR\atargets\"D\n" +
 	"\fISCSISession\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
 	"\tconnected\x18\x02 \x01(\bR\tconnected\"f\n" +

@@ -90,6 +90,13 @@ func inspectLinks(response *api.InspectResponse, n *node.Node, thorough bool,
 		}
 		return err
 	})
+	inspectPart("the volumes that are staged on shares", func(ctx context.Context) error {
+		targets, err := n.SMB.Targets(ctx)
+		for _, m := range response.GetSmbMappings() {
+			m.Targets = targets[shareKey(m.GetRemotePath())]
+		}
+		return err
+	})
 	if !thorough {
 		return
 	}

@@ -90,30 +90,36 @@ func (s *sharing) ask(asked bool) {
 	}
 }
 
-// users returns the recorded targets, but the operation's own, at which a link is, or that cannot be looked at.
-func (s *sharing) users() (users []string, err error) {
-	if s.node.records == nil {
-		return nil, nil
+// users returns the recorded targets of the share, but the operation's own.
+func (s *sharing) users() ([]string, error) {
+	users, err := s.recordedUsers(func(key, target string) bool {
+		return key == s.key && winpath.Fold(target) != s.by.Key()
+	})
+	return users[s.key], err
+}
+
+// recordedUsers returns recorded targets at which a link is, or that cannot be looked at, by the keys of their shares.
+func (o *op) recordedUsers(wanted func(key, target string) bool) (map[string][]string, error) {
+	users := map[string][]string{}
+	if o.node.records == nil {
+		return users, nil
 	}
-	all, err := s.node.records.Uses()
+	all, err := o.node.records.Uses()
 	if err != nil {
 		return nil, err
 	}
-	own := s.unrestricted()
+	own := o.unrestricted()
 	for _, u := range all {
-		if keyOf(u.Remote) != s.key {
+		key := keyOf(u.Remote)
+		if !wanted(key, u.Target) {
 			continue
 		}
-		target, err := s.node.targetPath(u.Target) // an error: it lies in no working directory of this process
-		if err == nil && target.Equal(s.by) {
-			continue
-		}
-		if err == nil {
+		if target, err := o.node.targetPath(u.Target); err == nil { // else it lies in no working directory of this process
 			if there, err := own.linked(target); err == nil && !there {
 				continue
 			}
 		}
-		users = append(users, u.Target)
+		users[key] = append(users[key], u.Target)
 	}
 	return users, nil
 }

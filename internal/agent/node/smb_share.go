@@ -218,6 +218,14 @@ func (o *op) lookIntoShare(l ShareLink) error {
 	return err
 }
 
+// Targets returns where steps have staged volumes of shares, by share.
+func (s *SMB) Targets(ctx context.Context) (map[string][]string, error) {
+	return read(ctx, s.node, operation.On("ListShareUsers"), func(o *op) (map[string][]string, error) {
+		users, err := o.recordedUsers(func(string, string) bool { return true })
+		return users, recordError(err)
+	})
+}
+
 // Mappings lists the SMB global mappings of all users, by share. It asks Windows, never a file server.
 func (s *SMB) Mappings(ctx context.Context) ([]*api.SMBMapping, error) {
 	what := operation.On("ListSMBMappings", operation.SMBMappings)

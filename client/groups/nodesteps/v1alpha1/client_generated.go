@@ -82,12 +82,13 @@ func (w *Client) StageDisk(context context.Context, request *v1alpha1.StageDiskR
 //
 // A mapping that works is kept, whatever the credentials. One that its server
 // refuses, as after a reboot or with a new password, is made again with those
-// of the call. So a driver repeats the call when it publishes.
+// of the call. So a driver repeats the call when it publishes. One that other
+// volumes use is not replaced because its root denies access.
 //
 // A server that doesn't answer is UNAVAILABLE, a share that it doesn't have
 // NOT_FOUND, and credentials that it refuses UNAUTHENTICATED. Another share
-// staged at target_path is ALREADY_EXISTS, and a directory with entries there
-// FAILED_PRECONDITION.
+// staged at target_path is ALREADY_EXISTS. A directory with entries there is
+// FAILED_PRECONDITION, and so is a mounted volume.
 func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShareRequest, opts ...grpc.CallOption) (*v1alpha1.StageShareResponse, error) {
 	return w.stub.StageShare(context, request, opts...)
 }
@@ -103,8 +104,8 @@ func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShar
 // UNAVAILABLE, and repeating it goes on.
 //
 // A link is removed without asking the server to which it leads. If StageShare
-// made it, and kubelet's paths have no other link to the share, the mapping
-// goes, too.
+// made the mapping of the share, nothing asked for it through the smb group,
+// and no other recorded target has a link, the mapping goes, too.
 //
 // A directory with entries is FAILED_PRECONDITION.
 func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageRequest, opts ...grpc.CallOption) (*v1alpha1.UnstageResponse, error) {
@@ -113,12 +114,12 @@ func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageReque
 
 // Publish makes target_path a link to source_path, where a volume is staged,
 // as NodePublishVolume must. It makes the directories above target_path. An
-// empty directory, another link or a mount point at target_path is replaced;
-// the same link already there is success. A source that does not exist gives a
-// link that leads nowhere.
+// empty directory or another link at target_path is replaced; the same link
+// already there is success. A source that does not exist gives a link that
+// leads nowhere.
 //
-// A directory with entries at target_path, a file at either path, and a
-// working directory itself as target_path are FAILED_PRECONDITION.
+// A directory with entries or a mounted volume at target_path, a file at either
+// path, and a working directory itself are FAILED_PRECONDITION.
 func (w *Client) Publish(context context.Context, request *v1alpha1.PublishRequest, opts ...grpc.CallOption) (*v1alpha1.PublishResponse, error) {
 	return w.stub.Publish(context, request, opts...)
 }
