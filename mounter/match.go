@@ -29,17 +29,17 @@ func ByNumber(number uint32) Match {
 	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_DiskNumber{DiskNumber: number}}}
 }
 
-// BySerialNumber picks the disk whose serial number contains a text, in upper or lower case.
-func BySerialNumber(part string) Match {
-	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_SerialNumber{SerialNumber: part}}}
+// BySerialNumber picks the disk with a whole serial number, in upper or lower case, on any bus but iSCSI.
+func BySerialNumber(number string) Match {
+	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_SerialNumber{SerialNumber: number}}}
 }
 
-// ByPage83 picks the disk with a whole identifier of SCSI page 83h.
+// ByPage83 picks the disk with a whole identifier of SCSI page 83h, on any bus but iSCSI.
 func ByPage83(id string) Match {
 	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_Page83Id{Page83Id: id}}}
 }
 
-// ByLUN picks the disk with a logical unit number, on any bus that has one: SCSI, SAS, RAID, Fibre Channel and iSCSI.
+// ByLUN picks the disk with a logical unit number, on any bus that has one: SCSI, SAS, RAID and Fibre Channel.
 // On a node with disks of several storage systems a LUN alone may be another one's: see ByAzureLUN and ByISCSI.
 func ByLUN(lun uint32) Match {
 	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_Lun{Lun: lun}}}

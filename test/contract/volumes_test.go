@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,21 +44,35 @@ func TestUnmountOfARawVolume(t *testing.T) {
 	}
 }
 
-// TestOnlyNTFSIsGrown: a file system that is not extended keeps its partition.
+// TestOnlyNTFSIsGrown: a file system that is not extended keeps its partition, and is staged like any other.
 func TestOnlyNTFSIsGrown(t *testing.T) {
+	signature := strings.Repeat("\x00", 499) + "\x55\xaa" // of a boot sector
+	for name, boot := range map[string]string{
+		"ReFS": "\x00\x00\x00ReFS\x00\x00\x00\x00\x00\x00\x00\x00\x00FSRS", "exFAT": "\xeb\x76\x90EXFAT   " + signature,
+	} {
+		t.Run(name, func(t *testing.T) { onlyNTFSIsGrown(t, name, boot) })
+	}
+}
+
+func onlyNTFSIsGrown(t *testing.T, name, boot string) {
+	t.Helper()
 	n := caller.Start(t, testnode.Options{})
 	n.Raw(1)
 	parts := driveLayout(t, n, 1, nil).Partitions
 	image := n.DetachDisk(1)
 	f, err := os.OpenFile(image, os.O_WRONLY, 0)
 	n.OK(err)
-	_, err = f.WriteAt([]byte("ReFS\x00\x00\x00\x00\x00\x00\x00\x00\x00FSRS"), parts[len(parts)-1].StartingOffset+3)
+	_, err = f.WriteAt([]byte(boot), parts[len(parts)-1].StartingOffset)
 	n.OK(err)
 	n.OK(f.Close())
 	number := n.Attach(bundle.Spec{ImagePath: image})
 	n.GrowDisk(number, 11<<30)
 	before := partitions(n, number)
-	n.Refused(n.ResizeVolume(n.Volumes(number)[0], 0), codes.FailedPrecondition, "CANNOT_EXTEND", "ReFS")
+	n.Refused(n.ResizeVolume(n.Volumes(number)[0], 0), codes.FailedPrecondition, "CANNOT_EXTEND", name)
+	n.OK(n.StageDisk(number, staging))
+	if at, err := n.GetVolumeIDFromTargetPath(staging); at != n.Volumes(number)[0] || err != nil {
+		t.Errorf("volume %q is staged, %v, want %q", at, err, n.Volumes(number)[0])
+	}
 	if after := partitions(n, number); !slices.Equal(after, before) {
 		t.Errorf("the partitions are %d bytes long now, were %d", after, before)
 	}
@@ -98,6 +113,11 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 					&volume.ListVolumesOnDiskRequest{DiskNumber: 1, PartitionNumber: which})
 				n.Refused(err, codes.FailedPrecondition, "NO_VOLUME")
 			}
+			want := "disk 1 has no data volume"
+			if name == "hidden" {
+				want = fmt.Sprintf("%s: its partition %d is hidden", want, number)
+			}
+			n.Refused(n.StageDisk(1, staging), codes.NotFound, "VOLUME_NOT_FOUND", want)
 			n.OK(n.SetDiskState(1, false))
 			n.OK(n.SetDiskState(1, true)) // would wait for it, too
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) { data(l).Attributes &^= attribute; data(l).Rewrite = true })

@@ -153,6 +153,9 @@ func TestStageRefuses(t *testing.T) {
 	copy(content[1<<20:], "another program's data")
 	check(t, "writing an image", os.WriteFile(image, content, 0o600))
 	foreign := n.AttachDisk(csiproxytest.Disk{ImagePath: image, SerialNumber: "foreign"})
+	for adapter := range uint8(2) {
+		n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "twin", Adapter: 7 + adapter})
+	}
 	check(t, "staging one disk", m.FormatAndMount("1", elsewhere, "", nil))
 	unformatted := subject{Node: n, disk: n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "unformatted"})}
 	check(t, "partitioning", unformatted.partition(t))
@@ -168,13 +171,12 @@ func TestStageRefuses(t *testing.T) {
 	}{
 		"foreign data":           {mounter.BySerialNumber("foreign"), staging, mounter.StageOptions{}, csiproxy.ErrNotBlank},
 		"foreign data read-only": {mounter.BySerialNumber("foreign"), staging, readOnly, csiproxy.ErrNotFormatted},
-		"a raw disk read-only":   {mounter.BySerialNumber("abcdef2"), staging, readOnly, csiproxy.ErrNotFormatted},
+		"a raw disk read-only":   {mounter.BySerialNumber("vol0123456789abcdef2"), staging, readOnly, csiproxy.ErrNotFormatted},
 		"no file system":         {mounter.BySerialNumber("unformatted"), staging, readOnly, csiproxy.ErrNotFormatted},
-		"a target in use": {mounter.BySerialNumber("abcdef2"), elsewhere, mounter.StageOptions{},
+		"a target in use": {mounter.BySerialNumber("vol0123456789abcdef2"), elsewhere, mounter.StageOptions{},
 			csiproxy.ErrOtherVolumeMounted},
 		"the system disk": {mounter.BySerialNumber("EMU-DISK-0000"), staging, mounter.StageOptions{}, nil},
-		"two disks": {mounter.BySerialNumber("vol0123456789abcdef"), staging, mounter.StageOptions{},
-			csiproxy.ErrAmbiguous},
+		"two disks":       {mounter.BySerialNumber("twin"), staging, mounter.StageOptions{}, csiproxy.ErrAmbiguous},
 		"a path of another kind": {mounter.BySerialNumber(serial), `C:\Windows\there`, mounter.StageOptions{},
 			csiproxy.ErrOutsideWorkingDirs},
 	} {

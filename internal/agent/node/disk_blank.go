@@ -34,9 +34,7 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 			return noRoom(d.number, err)
 		}
 	case win32.PARTITION_STYLE_MBR:
-		// Some blank media read back as an MBR without a signature or entries.
-		if used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }; layout.Signature != 0 ||
-			slices.ContainsFunc(layout.Partitions, used) {
+		if !hasNoTable(layout) {
 			found = "an MBR partition table"
 		}
 	}
@@ -51,6 +49,14 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	return errdefs.FailedPrecondition.Errorf(reason.DiskNotBlank,
 		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
 			"clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
+}
+
+// hasNoTable reports whether a disk has no partition table. Windows calls it raw or, on some media, MBR with neither an
+// id nor an entry.
+func hasNoTable(layout win32.DriveLayout) bool {
+	used := func(p win32.Partition) bool { return p.Length != 0 || p.MBRType != 0 }
+	return layout.Style == win32.PARTITION_STYLE_RAW || layout.Style == win32.PARTITION_STYLE_MBR &&
+		layout.Signature == 0 && !slices.ContainsFunc(layout.Partitions, used)
 }
 
 // unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place

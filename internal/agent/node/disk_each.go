@@ -118,10 +118,10 @@ func (d *Disks) Troubles(ctx context.Context, content bool) ([]*api.DiskTrouble,
 	})
 }
 
-// strangeContent names what a raw disk holds, "" for one that is blank or has a partition table.
+// strangeContent names what a disk without a partition table holds, "" for one that is blank or has a table.
 func (o *op) strangeContent(d *disk, read bool) (string, error) {
 	layout, err := d.layout()
-	if err != nil || !read || layout.Style != win32.PARTITION_STYLE_RAW {
+	if err != nil || !read || !hasNoTable(layout) {
 		return "", err
 	}
 	geometry, err := d.geometry()

@@ -47,8 +47,8 @@ func (d *disk) ids(ctx context.Context) DiskIDs {
 }
 
 // identify asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a
-// disk's number and location may be those of a disk that was removed.
-func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageDevice) {
+// disk's number and location may be those of a disk that was removed. The device is nil if the disk does not describe it.
+func (d *disk) identify(ctx context.Context) (ids DiskIDs, device *win32.StorageDevice) {
 	log := klog.FromContext(ctx)
 	all, err := described(d, win32.StorageDeviceUniqueIdProperty, win32.ParseStorageUniqueID)
 	if err != nil {
@@ -63,9 +63,10 @@ func (d *disk) identify(ctx context.Context) (ids DiskIDs, device win32.StorageD
 	}
 	if own, err := d.descriptor(all.Device, win32.StorageDeviceProperty); err != nil {
 		log.Info("A disk does not report its serial number", "disk", d.number, "err", err)
-	} else if device, err = win32.ParseStorageDevice(own); err != nil {
+	} else if known, err := win32.ParseStorageDevice(own); err != nil {
 		log.Info("A disk's serial number cannot be read", "disk", d.number, "err", err)
 	} else {
+		device = &known
 		ids.SerialNumber = strings.Trim(win32.DeviceText(device.SerialNumber), " ")
 	}
 	return ids, device

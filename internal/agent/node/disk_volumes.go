@@ -5,7 +5,9 @@ package node
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -33,15 +35,9 @@ func (o *op) listVolumesOnDisk(d *disk, partition uint32) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(partitions, func(p win32.Partition) bool {
-		return slices.Contains(attributesOf(p), "hidden")
-	}); len(volumes) == 0 && i >= 0 {
-		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
-			"disk %d has no volume there: its partition %d is hidden, by an attribute in its partition table", d.number,
-			partitions[i].Number)
-	}
 	if len(volumes) == 0 {
-		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there", d.number)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume, "disk %d has no volume there%s", d.number,
+			hiddenOf(partitions))
 	}
 	names := make([]string, len(volumes))
 	for i, volume := range volumes {
@@ -60,7 +56,7 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	if err != nil {
 		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 	}
-	raw := layout.Style == win32.PARTITION_STYLE_RAW
+	raw := hasNoTable(layout)
 	if raw && partition == 0 {
 		return nil, nil
 	}
@@ -83,9 +79,34 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 		return nil, errdefs.FailedPrecondition.Errorf(reason.NoVolume,
 			"partition %d of disk %d is of a kind that has no volume", partition, d.number)
 	case partition == 0 && !slices.ContainsFunc(partitions, isDataPartition):
-		return nil, errdefs.FailedPrecondition.Errorf(reason.NoDataPartition, "disk %d has no data partition", d.number)
+		return nil, errdefs.FailedPrecondition.Errorf(reason.NoDataPartition, "disk %d has no data partition%s", d.number,
+			kindsOf(layout))
 	}
 	return partitions, nil
+}
+
+// hiddenOf says for an error which partition Windows makes no volume of, "" for none.
+func hiddenOf(partitions []win32.Partition) string {
+	for _, p := range partitions {
+		if slices.Contains(attributesOf(p), "hidden") {
+			return fmt.Sprintf(": its partition %d is hidden, by an attribute in its partition table", p.Number)
+		}
+	}
+	return ""
+}
+
+// kindsOf says for an error what the partitions of a disk are, "" for those that Windows makes itself.
+func kindsOf(layout win32.DriveLayout) string {
+	var kinds []string
+	for _, p := range layout.Partitions {
+		if p.IsData() {
+			kinds = append(kinds, fmt.Sprintf("partition %d is %s", p.Number, partitionKind(p)))
+		}
+	}
+	if kinds == nil {
+		return ""
+	}
+	return ": " + strings.Join(kinds, ", ") + "; is it the right disk?"
 }
 
 func isDataPartition(p win32.Partition) bool {

@@ -81,8 +81,12 @@ func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {
 		return nil, err
 	}
 	if on := there.extents.disks(); len(on) > 0 && !slices.Contains(on, s.number) {
-		return nil, errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted,
-			"another volume is mounted: a volume of disk %d is mounted at %s, not one of disk %d", on[0], s.target, s.number)
+		return nil, otherVolume("a volume of disk %d is mounted at %s, not one of disk %d", on[0], s.target, s.number)
+	}
+	if there.gone {
+		if err := o.refuseMissing(s, there); err != nil {
+			return nil, err
+		}
 	}
 	var volume winpath.VolumeID
 	if err := o.run.Phase(func() (err error) { volume, err = o.dataVolume(s, there); return err },
@@ -90,6 +94,9 @@ func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {
 		return nil, err
 	}
 	if there.gone && there.id != volume {
+		if _, err := o.volumeExtents(there.id); err == nil { // it has come back meanwhile
+			return nil, otherVolume("volume %s is mounted at %s", there.id, s.target)
+		}
 		if err := o.run.Phase(func() error { return o.unmountVolume(there.id, s.target) },
 			operation.Volume(there.id)); err != nil {
 			return nil, err
@@ -106,13 +113,51 @@ func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {
 		return nil, err
 	}
 	if !s.readOnly && !s.keepSize {
-		if err := o.run.Phase(func() error { return o.resizeVolume(volume, 0) }, operation.Volume(volume)); err != nil {
+		err := o.run.Phase(func() error { return o.resizeVolume(volume, 0) }, operation.Volume(volume))
+		if errdefs.HasReason(err, reason.CannotExtend) {
+			o.log().Info("A volume keeps its size", "volume", volume, "disk", s.number, "err", err)
+		} else if err != nil {
 			return nil, err
 		}
 	}
 	size, err := o.sizeOf(s.number, volume)
 	response.DiskBytes, response.TotalBytes = size.disk, size.fileSystem
 	return response, err
+}
+
+func otherVolume(format string, args ...any) error {
+	return errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted, "another volume is mounted: "+format, args...)
+}
+
+// refuseMissing refuses to replace the mount point of a volume that is not present if it may come back: another disk is
+// offline and has partitions, or does not answer. The disk that is staged is brought online first.
+func (o *op) refuseMissing(s diskStep, there mounted) error {
+	paths, err := o.diskInterfaces()
+	if err != nil {
+		return err
+	}
+	disks, unknown := disksAt(o, paths, func(_ *op, d *disk) (mayHaveIt bool, err error) {
+		state, err := d.state()
+		if err != nil || state.online {
+			return false, err
+		}
+		layout, err := d.layout()
+		return !hasNoTable(layout), err
+	})
+	const repair = "bring it online or detach it, or Unstage the path"
+	for _, d := range disks {
+		if d.value && d.number != s.number {
+			return otherVolume("volume %s is mounted at %s, and may be on disk %d, which is offline; %s", there.id, s.target,
+				d.number, repair)
+		}
+	}
+	for _, d := range unknown {
+		if d.number != int64(s.number) && !errdefs.IsMissing(d.err) {
+			return otherVolume("volume %s is mounted at %s, and may be on a disk that does not answer (number %d): %v; %s",
+				there.id, s.target, d.number, d.err, repair)
+		}
+	}
+	return nil
 }
 
 // dataVolume returns the data volume of a disk, after making what is missing for it.
@@ -136,7 +181,7 @@ func (o *op) dataVolume(s diskStep, there mounted) (winpath.VolumeID, error) {
 	}
 	var ids []string
 	for _, v := range volumes {
-		if len(there.extents) == 1 && there.extents[0] == v.extent {
+		if there.id == v.id || len(there.extents) == 1 && there.extents[0] == v.extent {
 			return v.id, nil
 		}
 		ids = append(ids, v.id.String())
@@ -146,9 +191,10 @@ func (o *op) dataVolume(s diskStep, there mounted) (winpath.VolumeID, error) {
 		return volumes[0].id, nil
 	case len(volumes) == 0 && s.readOnly:
 		return winpath.VolumeID{}, errdefs.FailedPrecondition.Errorf(reason.NotFormatted,
-			"no file system: disk %d has no volume", d.number)
+			"no file system: disk %d has no volume%s", d.number, hiddenOf(partitions))
 	case len(volumes) == 0:
-		return winpath.VolumeID{}, errdefs.NotFound.Errorf(reason.VolumeNotFound, "disk %d has no data volume", d.number)
+		return winpath.VolumeID{}, errdefs.NotFound.Errorf(reason.VolumeNotFound, "disk %d has no data volume%s", d.number,
+			hiddenOf(partitions))
 	}
 	return winpath.VolumeID{}, errdefs.FailedPrecondition.Errorf(reason.AmbiguousVolume,
 		"disk %d has several data volumes, and none of them is mounted at %s: %s; mount the one that is meant with "+

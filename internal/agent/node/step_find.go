@@ -18,12 +18,13 @@ import (
 
 // A foundDisk is a disk as a look at all disks found it.
 type foundDisk struct {
-	number uint32 // changes when disks come and go
-	ids    DiskIDs
-	model  string     // older versions of Windows give 16 characters
-	path   string     // of its device interface
-	place  *diskPlace // nil: it has no address
-	lun    string     // by which a driver may find it; empty: none
+	number  uint32 // changes when disks come and go
+	ids     DiskIDs
+	model   string     // older versions of Windows give 16 characters
+	busType uint32     // known also of a disk without an address; or busUnread
+	path    string     // of its device interface
+	place   *diskPlace // nil: it has no address
+	lun     string     // by which a driver may find it; empty: none
 }
 
 // String returns the disk with its marks, for errors.
@@ -105,8 +106,10 @@ func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, er
 
 func (d *disk) facts(o *op, luns bool) (foundDisk, error) {
 	ids, device := d.identify(o.run.Context)
-	found := foundDisk{number: d.number, ids: ids, path: d.path,
-		model: strings.TrimSpace(win32.DeviceText(device.ProductID))}
+	found := foundDisk{number: d.number, ids: ids, path: d.path, busType: busUnread}
+	if device != nil {
+		found.busType, found.model = device.BusType, strings.TrimSpace(win32.DeviceText(device.ProductID))
+	}
 	at, err := d.location()
 	switch {
 	case unknownRequest(err): // Storage Spaces and some virtual disks have no address
@@ -114,7 +117,7 @@ func (d *disk) facts(o *op, luns bool) (foundDisk, error) {
 	case err != nil:
 		return found, err
 	case luns:
-		found.place, err = d.placed(at, device.BusType)
+		found.place, err = d.placed(at, found.busType)
 	default:
 		found.place = &diskPlace{location: at}
 	}
@@ -184,7 +187,9 @@ func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // pick returns the one disk that fits. The error for none, and for several, lists the candidates.
 func (n *Node) pick(ctx context.Context, m match, disks []foundDisk) (foundDisk, error) {
-	found := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool { return !m.fits(d) })
+	found := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool {
+		return !m.fits(d) || m.instead != nil && m.instead(d.busType) != ""
+	})
 	if m.among != nil && len(found) > 0 {
 		var err error
 		if found, err = m.among(ctx, n, found); err != nil {
@@ -194,7 +199,7 @@ func (n *Node) pick(ctx context.Context, m match, disks []foundDisk) (foundDisk,
 	switch len(found) {
 	case 0:
 		return foundDisk{}, errdefs.NotFound.Errorf(reason.DiskNotFound,
-			"disk not found: none with %s; the node has the disks %s", m.what, listOf(disks))
+			"disk not found: none with %s%s; the node has the disks %s", m.what, elsewhere(m, disks), listOf(disks))
 	case 1:
 		return found[0], nil
 	}

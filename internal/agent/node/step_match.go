@@ -20,6 +20,8 @@ type match struct {
 	what string // of a disk: "LUN 3"
 	fits func(foundDisk) bool
 	luns bool // fits looks at LUNs
+	// instead names the mark for a disk on a bus where this mark does not count, "" where it does; nil: on all buses.
+	instead func(busType uint32) string
 	// among chooses among the disks that fit; it may be nil.
 	among func(context.Context, *Node, []foundDisk) ([]foundDisk, error)
 }
@@ -36,9 +38,9 @@ func matchOf(r *api.StageDiskRequest) (match, error) {
 	case *api.StageDiskRequest_Page83Id:
 		return byPage83(disk.Page83Id)
 	case *api.StageDiskRequest_Lun:
-		return byLUN(disk.Lun), nil
+		return byLUN(disk.Lun)
 	case *api.StageDiskRequest_AzureLun:
-		return byAzureLUN(disk.AzureLun), nil
+		return byAzureLUN(disk.AzureLun)
 	case *api.StageDiskRequest_EbsVolumeId:
 		return byEBSVolume(disk.EbsVolumeId)
 	case *api.StageDiskRequest_GceDeviceName:
@@ -50,34 +52,40 @@ func matchOf(r *api.StageDiskRequest) (match, error) {
 	case *api.StageDiskRequest_Model:
 		return byModel(disk.Model)
 	case *api.StageDiskRequest_IscsiDisk:
-		return byISCSI(disk.IscsiDisk), nil
+		return byISCSI(disk.IscsiDisk)
 	}
 	return invalidMatch("the request describes no disk")
 }
 
-// bySerialNumber picks disks whose serial number contains a text, in upper or lower case.
-func bySerialNumber(part string) (match, error) {
-	if part == "" {
+// bySerialNumber picks disks by their whole serial number, in upper or lower case.
+func bySerialNumber(number string) (match, error) {
+	want := strings.TrimSpace(number)
+	if want == "" {
 		return invalidMatch("the serial number to look for is empty")
 	}
-	lower := strings.ToLower(part)
-	return match{what: fmt.Sprintf("serial number %q", part),
-		fits: func(d foundDisk) bool { return strings.Contains(strings.ToLower(d.ids.SerialNumber), lower) }}, nil
+	return match{what: fmt.Sprintf("serial number %q", number), instead: noISCSI,
+		fits: func(d foundDisk) bool { return hasSerial(d, want) }}, nil
 }
 
 func byPage83(id string) (match, error) {
 	if id == "" {
 		return invalidMatch("the page 83h identifier to look for is empty")
 	}
-	return match{what: fmt.Sprintf("page 83h identifier %q", id),
+	return match{what: fmt.Sprintf("page 83h identifier %q", id), instead: noISCSI,
 		fits: func(d foundDisk) bool { return d.ids.Page83 == id }}, nil
 }
 
 // byLUN picks disks by their logical unit number, if ListDiskLocations lets drivers find the disk by it.
-func byLUN(lun uint32) match {
+func byLUN(lun uint32) (match, error) {
+	if lun > maxLUN {
+		return invalidMatch("no disk has LUN %d: Windows gives one byte", lun)
+	}
 	text := strconv.FormatUint(uint64(lun), 10)
-	return match{what: "LUN " + text, luns: true, fits: func(d foundDisk) bool { return d.lun == text }}
+	return match{what: "LUN " + text, luns: true, instead: noISCSI,
+		fits: func(d foundDisk) bool { return d.lun == text }}, nil
 }
+
+const maxLUN = 255 // SCSI_ADDRESS
 
 // hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10,
 // with the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
@@ -90,26 +98,26 @@ var hyperV = []string{"4d53465420202020", "6002248"}
 // namespace of Azure's NVMe controller: see azureNVMeLUN.
 //
 // Source: azuredisk-csi-driver, FindDiskByLun in pkg/mounter, ListDiskLocations in pkg/os/disk.
-func byAzureLUN(lun uint32) match {
-	text := strconv.FormatUint(uint64(lun), 10)
-	nvme := func(d foundDisk) bool {
+func byAzureLUN(lun uint32) (match, error) {
+	m, err := byLUN(lun)
+	if err != nil {
+		return match{}, err
+	}
+	scsi := m.fits
+	m.what, m.instead = fmt.Sprintf("Azure's LUN %d", lun), cloudsBuses
+	m.fits = func(d foundDisk) bool {
+		ofHyperV := slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.ids.Page83, begin) })
 		of, ok := azureNVMeLUN(d)
-		return ok && of == lun
+		return scsi(d) && ofHyperV || d.lun == "" && ok && of == lun
 	}
-	return match{
-		what: fmt.Sprintf("Azure's LUN %d", lun), luns: true,
-		fits: func(d foundDisk) bool {
-			ofHyperV := slices.ContainsFunc(hyperV, func(begin string) bool { return strings.HasPrefix(d.ids.Page83, begin) })
-			return d.lun == text && ofHyperV || d.lun == "" && nvme(d)
-		},
-		among: func(_ context.Context, _ *Node, disks []foundDisk) ([]foundDisk, error) {
-			scsi := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool { return d.lun == "" })
-			if len(scsi) > 0 {
-				return scsi, nil
-			}
-			return disks, nil
-		},
+	m.among = func(_ context.Context, _ *Node, disks []foundDisk) ([]foundDisk, error) {
+		scsi := slices.DeleteFunc(slices.Clone(disks), func(d foundDisk) bool { return d.lun == "" })
+		if len(scsi) > 0 {
+			return scsi, nil
+		}
+		return disks, nil
 	}
+	return m, nil
 }
 
 // azureRemote is the device path of a namespace of Azure's controller for the system disk and data disks, of the model
@@ -148,8 +156,8 @@ func azureNVMeLUN(d foundDisk) (lun uint32, ok bool) {
 var ebsVolume = regexp.MustCompile(`^vol-?([0-9a-f]+)$`)
 
 // byEBSVolume picks the disk of an EBS volume by the volume's id. The serial number is the id without its dash, on NVMe
-// followed by the namespace and a dot: vol0123456789abcdef0_00000001. The driver looks for the id anywhere in it; this
-// wants it whole, as an old, short id may be the beginning of another.
+// followed by the namespace: see hasSerial. The driver looks for the id anywhere in it; this wants it whole, as an old,
+// short id may be the beginning of another.
 //
 // Source: aws-ebs-csi-driver, FindDevicePath in pkg/mounter.
 func byEBSVolume(id string) (match, error) {
@@ -157,29 +165,27 @@ func byEBSVolume(id string) (match, error) {
 	if parts == nil {
 		return invalidMatch("EBS volume id %q does not look like vol-0123456789abcdef0", id)
 	}
-	return match{what: "EBS volume " + id, fits: func(d foundDisk) bool {
-		serial, _, _ := strings.Cut(strings.ToLower(d.ids.SerialNumber), "_")
-		return strings.TrimSuffix(serial, ".") == "vol"+parts[1]
-	}}, nil
+	return match{what: "EBS volume " + id, instead: cloudsBuses,
+		fits: func(d foundDisk) bool { return hasSerial(d, "vol"+parts[1]) }}, nil
 }
 
-// byGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name: the last word of its page 83h
-// identifier, such as "Google  persistent-disk-0".
+// byGCEDevice picks the SCSI disk of Compute Engine that was attached with a device name: the second word of its page
+// 83h identifier, such as "Google  persistent-disk-0", after the vendor.
 //
 // Source: gcp-compute-persistent-disk-csi-driver, getDiskNumberLegacy in pkg/mount-manager.
 func byGCEDevice(name string) (match, error) {
 	if len(strings.Fields(name)) != 1 {
 		return invalidMatch("device name %q is not one word", name)
 	}
-	return match{what: fmt.Sprintf("device name %q", name), fits: func(d foundDisk) bool {
+	return match{what: fmt.Sprintf("device name %q", name), instead: cloudsBuses, fits: func(d foundDisk) bool {
 		words := strings.Fields(d.ids.Page83)
-		return len(words) > 0 && words[len(words)-1] == name
+		return len(words) == 2 && words[0] == "Google" && words[1] == name
 	}}, nil
 }
 
 // byEUI64 picks the NVMe disk whose namespace has an EUI-64. It is the first half of the 16 bytes that Windows makes
 // the serial number of, such as 10CC_9636_B6E3_CE3B_0000_0000_0000_0000., or that a page 83h identifier has after
-// "eui.".
+// "eui."; the second half is zero, or the whole would be another identifier.
 //
 // Source: gcp-compute-persistent-disk-csi-driver, extractEUIFromDiskInfo, convertSerialToEUI and convertEUIToDecimal in
 // pkg/mount-manager.
@@ -188,12 +194,12 @@ func byEUI64(id uint64) (match, error) {
 		return invalidMatch("an EUI-64 of 0 means that the namespace has none")
 	}
 	want := fmt.Sprintf("%016x", id)
-	return match{what: "EUI-64 " + want, fits: func(d foundDisk) bool {
+	return match{what: "EUI-64 " + want, instead: cloudsBuses, fits: func(d foundDisk) bool {
 		digits, ok := strings.CutPrefix(d.ids.Page83, "eui.")
 		if !ok {
 			digits = strings.ReplaceAll(strings.TrimSuffix(d.ids.SerialNumber, "."), "_", "")
 		}
-		return (len(digits) == len(want) || len(digits) == 2*len(want)) && strings.EqualFold(digits[:len(want)], want)
+		return strings.EqualFold(digits, want) || strings.EqualFold(digits, want+strings.Repeat("0", len(want)))
 	}}, nil
 }
 
@@ -206,7 +212,8 @@ func byVSphereUUID(uuid string) (match, error) {
 	if len(plain) != 32 || strings.Trim(plain, "0123456789abcdef") != "" {
 		return invalidMatch("disk UUID %q does not have 32 hexadecimal digits", uuid)
 	}
-	return match{what: "disk UUID " + uuid, fits: func(d foundDisk) bool { return d.ids.Page83 == plain }}, nil
+	return match{what: "disk UUID " + uuid, instead: cloudsBuses,
+		fits: func(d foundDisk) bool { return d.ids.Page83 == plain }}, nil
 }
 
 // shortModel is the length of a product in SCSI's inquiry data, to which Windows before 10.0.19041 and some drivers cut
@@ -215,29 +222,44 @@ func byVSphereUUID(uuid string) (match, error) {
 // https://learn.microsoft.com/windows-hardware/drivers/install/identifiers-for-scsi-devices
 const shortModel = 16
 
-// byModel picks disks by their whole model, in upper or lower case, for the local disks of a cloud's machine.
+// localModels are the clouds' local disks whose model says the same when it is cut. Other models that begin alike are
+// of different disks.
 //
 // Sources: the page "Map NVMe disks on Amazon EC2 Windows instance to volumes" of the EC2 user guide, whose script
 // looks for PROD_AMAZON_EC2_NVME in device paths; azure-vm-utils, 80-azure-disk.rules.
+var localModels = []string{
+	"amazon ec2 nvme instance storage", "microsoft nvme direct disk", "microsoft nvme direct disk v2",
+}
+
+// byModel picks disks by their whole model, in upper or lower case, for the local disks of a cloud's machine.
 func byModel(model string) (match, error) {
-	want := strings.TrimSpace(model)
+	want := strings.ToLower(strings.TrimSpace(model))
 	if want == "" {
 		return invalidMatch("the model to look for is empty")
 	}
-	short := strings.TrimSpace(want[:min(len(want), shortModel)])
-	return match{what: fmt.Sprintf("model %q", model), fits: func(d foundDisk) bool {
-		return strings.EqualFold(d.model, want) || strings.EqualFold(d.model, short)
-	}}, nil
+	models := []string{want}
+	if slices.Contains(localModels, want) {
+		models = append(models, strings.TrimSpace(want[:shortModel]))
+	}
+	return match{what: fmt.Sprintf("model %q", model), instead: cloudsBuses,
+		fits: func(d foundDisk) bool { return slices.Contains(models, strings.ToLower(d.model)) }}, nil
 }
 
 // byISCSI picks the logical unit of an iSCSI target to which the node is connected.
-func byISCSI(at *api.ISCSIDisk) match {
-	m := byLUN(at.GetLun())
+func byISCSI(at *api.ISCSIDisk) (match, error) {
+	portal := TargetPortal{Address: at.GetTargetAddress(), Port: at.GetTargetPort()}
+	if _, _, err := parseTarget(portal, at.GetIqn()); err != nil {
+		return match{}, err
+	}
+	m, err := byLUN(at.GetLun())
+	if err != nil {
+		return match{}, err
+	}
+	m.instead = nil // the initiator says which disks are the target's
 	m.what = fmt.Sprintf("LUN %d of target %s at %s", at.GetLun(), at.GetIqn(), at.GetTargetAddress())
 	m.among = func(ctx context.Context, n *Node, disks []foundDisk) ([]foundDisk, error) {
-		portal := TargetPortal{Address: at.GetTargetAddress(), Port: at.GetTargetPort()}
 		numbers, err := n.ISCSI.GetTargetDisks(ctx, portal, at.GetIqn())
 		return slices.DeleteFunc(disks, func(d foundDisk) bool { return !slices.Contains(numbers, d.number) }), err
 	}
-	return m
+	return m, nil
 }

@@ -143,8 +143,9 @@ type StageDiskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Directory at which to mount the volume; it need not exist.
 	TargetPath string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
-	// The disk, by one of its marks. A disk should have the mark when it is new
-	// and when it holds data, because staging is repeated.
+	// The disk, by a mark that it has when new and when it holds data.
+	// An iSCSI disk is named by iscsi_disk or its number. A cloud's mark
+	// counts on no disk of Fibre Channel, USB, Storage Spaces or a file.
 	//
 	// Types that are valid to be assigned to Disk:
 	//
@@ -356,7 +357,7 @@ type StageDiskRequest_DiskNumber struct {
 }
 
 type StageDiskRequest_SerialNumber struct {
-	// Part of the serial number, in upper or lower case.
+	// Whole serial number, in any case. On NVMe, _00000001. may be left out.
 	SerialNumber string `protobuf:"bytes,3,opt,name=serial_number,json=serialNumber,proto3,oneof"`
 }
 
@@ -366,7 +367,7 @@ type StageDiskRequest_Page83Id struct {
 }
 
 type StageDiskRequest_Lun struct {
-	// Logical unit number, on any bus that has one.
+	// Logical unit number.
 	Lun uint32 `protobuf:"varint,5,opt,name=lun,proto3,oneof"`
 }
 
@@ -402,8 +403,8 @@ type StageDiskRequest_IscsiDisk struct {
 }
 
 type StageDiskRequest_Model struct {
-	// Whole model of an NVMe disk, in upper or lower case, such as Amazon EC2
-	// NVMe Instance Storage. Where Windows gives only 16 characters, those count.
+	// Whole model of an NVMe disk, in any case, such as Amazon EC2 NVMe Instance
+	// Storage.
 	Model string `protobuf:"bytes,14,opt,name=model,proto3,oneof"`
 }
 

@@ -54,7 +54,8 @@ type NodestepsClient interface {
 	// It partitions a blank disk, brings a disk online, formats a blank volume
 	// with NTFS, makes the directory, mounts the volume, and extends a volume
 	// that is smaller than its disk. Other mount points of the volume stay; a
-	// mount point at target_path whose volume has gone is replaced. With read_only
+	// mount point at target_path whose volume has gone is replaced, unless it may
+	// be on a disk that is offline or silent. With read_only
 	// nothing is partitioned, formatted or extended. Of a disk with several data
 	// volumes, only one that is mounted at target_path is staged.
 	//
@@ -236,7 +237,8 @@ type NodestepsServer interface {
 	// It partitions a blank disk, brings a disk online, formats a blank volume
 	// with NTFS, makes the directory, mounts the volume, and extends a volume
 	// that is smaller than its disk. Other mount points of the volume stay; a
-	// mount point at target_path whose volume has gone is replaced. With read_only
+	// mount point at target_path whose volume has gone is replaced, unless it may
+	// be on a disk that is offline or silent. With read_only
 	// nothing is partitioned, formatted or extended. Of a disk with several data
 	// volumes, only one that is mounted at target_path is staged.
 	//

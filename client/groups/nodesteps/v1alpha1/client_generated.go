@@ -57,7 +57,8 @@ func (w *Client) Close() error {
 // It partitions a blank disk, brings a disk online, formats a blank volume
 // with NTFS, makes the directory, mounts the volume, and extends a volume
 // that is smaller than its disk. Other mount points of the volume stay; a
-// mount point at target_path whose volume has gone is replaced. With read_only
+// mount point at target_path whose volume has gone is replaced, unless it may
+// be on a disk that is offline or silent. With read_only
 // nothing is partitioned, formatted or extended. Of a disk with several data
 // volumes, only one that is mounted at target_path is staged.
 //
