@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -20,6 +21,9 @@ import (
 // programVariable names the csi-proxy.exe that BenchmarkProgram measures, this project's or the original.
 const programVariable = "CSI_PROXY_BENCH"
 
+// settle is how long a program has, after the calls, to return memory before it is measured.
+const settle = 20 * time.Second
+
 // BenchmarkProgram measures an agent of this machine as a process of its own: its start, until it answers, its memory
 // before and after the calls, and PathExists, which every release has, beside the echo.
 func BenchmarkProgram(b *testing.B) {
@@ -28,12 +32,11 @@ func BenchmarkProgram(b *testing.B) {
 		b.Skip(programVariable + " names no csi-proxy.exe")
 	}
 	const pipe = `\\.\pipe\csi-proxy-filesystem-v1`
-	dir := plugins + `\csiproxy-bench`
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(staged, 0o750); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = os.Remove(dir) })
-	r := read{"filesystem", "v1", "v1.Filesystem", "PathExists", &filesystem.PathExistsRequest{Path: dir},
+	b.Cleanup(func() { _ = os.RemoveAll(driver) })
+	r := read{"filesystem", "v1", "v1.Filesystem", "PathExists", &filesystem.PathExistsRequest{Path: staged},
 		&filesystem.PathExistsResponse{Exists: true}}
 	start := func(b *testing.B) *testnode.Process {
 		b.Helper()
@@ -69,7 +72,12 @@ func BenchmarkProgram(b *testing.B) {
 		b.ReportMetric(0, "ns/op")
 	}
 	b.Run("Idle", memory)
-	beside(b, r, open(b, pipe), openEcho(b))
+	echo := openEcho(b)
+	agentConns, echoConns := connect(b, callers, pipe), connect(b, callers, echo)
+	beside(b, r, "callers=1", 1, agentConns[:1], echoConns[:1])
+	beside(b, r, fmt.Sprintf("callers=%d", callers), callers, agentConns[:1], echoConns[:1])
+	beside(b, r, fmt.Sprintf("connections=%d", callers), callers, agentConns, echoConns)
+	time.Sleep(settle)
 	b.Run("Used", memory)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,10 +34,11 @@ func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }
 // diskBytes is the size of each disk; the images are sparse.
 const diskBytes = 64 << 20
 
-// plugins is a directory in which the agent works.
+// plugins is a directory in which the agent works, and staged is where kubelet has a volume of a driver staged.
 const (
 	plugins = csiproxytest.KubeletDir + `\plugins`
-	staged  = plugins + `\bench.example\mount`
+	driver  = plugins + `\kubernetes.io\csi\bench.example`
+	staged  = driver + `\2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae\globalmount`
 )
 
 // callers is how many callers call at once, apart from the runs with one.
@@ -59,9 +61,9 @@ func echoed(r read) read {
 	return read{service: "bench.Echo", method: "Echo", request: message, response: message}
 }
 
-// openEcho returns a connection to a gRPC server without options or interceptors that sends back what it gets. It is in
+// openEcho returns the address of a gRPC server without options or interceptors that sends back what it gets. It is in
 // this process, on a socket or pipe that is opened as the agent opens its own.
-func openEcho(t testing.TB) *grpc.ClientConn {
+func openEcho(t testing.TB) string {
 	t.Helper()
 	place, err := transport.Open(transport.Options{SocketDir: testnode.ShortDir(t), PipePrefix: "bench-", OwnUser: true})
 	if err != nil {
@@ -83,7 +85,7 @@ func openEcho(t testing.TB) *grpc.ClientConn {
 	}}}, nil)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
-	return open(t, place.Path(name))
+	return place.Path(name)
 }
 
 // reads returns the read-only methods, about a disk whose volume is mounted.
@@ -185,42 +187,53 @@ func TestKernelCallsDoNotGrowWithDisks(t *testing.T) {
 // BenchmarkRead measures each read and the echo, which is in this process too, as the agent is.
 func BenchmarkRead(b *testing.B) {
 	n, all := withDisks(b, 2)
-	echo := openEcho(b)
+	echo := connect(b, 1, openEcho(b))
 	for _, r := range all {
-		beside(b, r, open(b, n.Socket(r.group, r.version)), echo)
+		agent := connect(b, 1, n.Socket(r.group, r.version))
+		beside(b, r, "callers=1", 1, agent, echo)
+		beside(b, r, fmt.Sprintf("callers=%d", callers), callers, agent, echo)
 	}
 }
 
-// beside measures a read and the echo, with one caller and with many on one connection.
-func beside(b *testing.B, r read, agent, echo *grpc.ClientConn) {
+// connect opens that many connections.
+func connect(b *testing.B, count int, address string) []*grpc.ClientConn {
 	b.Helper()
-	for _, atOnce := range []int{1, callers} {
-		for _, via := range []string{"echo", "agent"} {
-			one, conn := r, agent
-			if via == "echo" {
-				one, conn = echoed(r), echo
-			}
-			b.Run(fmt.Sprintf("%s/callers=%d/via=%s", r.method, atOnce, via), func(b *testing.B) {
-				b.SetParallelism(max(atOnce/runtime.GOMAXPROCS(0), 1))
-				next := func(pb *testing.PB) {
-					for pb.Next() {
-						if err := one.call(b.Context(), conn); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				}
-				if atOnce > 1 {
-					b.RunParallel(next)
-					return
-				}
+	conns := make([]*grpc.ClientConn, count)
+	for i := range conns {
+		conns[i] = open(b, address)
+	}
+	return conns
+}
+
+// beside measures a read and the echo with so many callers at once, which share the connections evenly.
+func beside(b *testing.B, r read, name string, atOnce int, agent, echo []*grpc.ClientConn) {
+	b.Helper()
+	for _, via := range []string{"echo", "agent"} {
+		one, conns := r, agent
+		if via == "echo" {
+			one, conns = echoed(r), echo
+		}
+		b.Run(fmt.Sprintf("%s/%s/via=%s", r.method, name, via), func(b *testing.B) {
+			if atOnce == 1 {
 				for b.Loop() {
-					if err := one.call(b.Context(), conn); err != nil {
+					if err := one.call(b.Context(), conns[0]); err != nil {
 						b.Fatal(err)
 					}
 				}
+				return
+			}
+			var caller atomic.Uint32
+			b.SetParallelism(max(atOnce/runtime.GOMAXPROCS(0), 1))
+			b.RunParallel(func(pb *testing.PB) {
+				conn := conns[int(caller.Add(1))%len(conns)]
+				for pb.Next() {
+					if err := one.call(b.Context(), conn); err != nil {
+						b.Error(err)
+						return
+					}
+				}
 			})
-		}
+		})
 	}
 }
 
