@@ -37,6 +37,7 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	errBusy     = errors.New("all instances of the endpoint are busy")
 	errNoAnswer = errors.New("the endpoint was opened, but its server does not speak gRPC or is stopping")
+	errOwner    = errors.New("the endpoint belongs to another user than the agent's")
 )
 
 // advice returns what a person can do about cause.
@@ -48,6 +49,8 @@ func advice(cause error) string {
 	case errors.Is(cause, fs.ErrPermission):
 		return "check that this process runs as a user that the agent admits: by default SYSTEM and administrators, off " +
 			"Windows the agent's own user"
+	case errors.Is(cause, errOwner):
+		return "nothing was sent: find the process that took the agent's name, end it, and start csi-proxy again"
 	case errors.Is(cause, errBusy), errors.Is(cause, context.DeadlineExceeded):
 		return "check that csi-proxy on this node is not overloaded or stuck"
 	case errors.Is(cause, syscall.EINVAL):

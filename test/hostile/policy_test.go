@@ -98,6 +98,7 @@ func TestPolicyOfSteps(t *testing.T) {
 	g.plant(own+`\symlink`, symlink(`\??\`+others))
 	g.OK(g.StageShare(caller.OtherShare, others+`\share`))
 	disk := g.Attach(bundle.Spec{})
+	g.plant(own+`\elsewhere`, symlink(`\??\UNC\elsewhere\share`))
 	g = g.restricted("  methods: [nodesteps]\n  directories: ['" + own + "']\n  smbServers: [fs.emulated]\n")
 	before := g.snapshot()
 	stage := func(r *steps.StageDiskRequest) error { return only(g.Steps().StageDisk(t.Context(), r)) }
@@ -110,6 +111,10 @@ func TestPolicyOfSteps(t *testing.T) {
 		"a share at another driver's path": g.StageShare(share, others+`\new`),
 		"another driver's share":           g.Unstage(others + `\share`),
 		"another driver's volume":          only(g.Steps().GetVolume(t.Context(), &steps.GetVolumeRequest{TargetPath: others + `\share`})),
+		"the state behind a link to another server": only(g.Steps().GetVolume(t.Context(),
+			&steps.GetVolumeRequest{TargetPath: own + `\elsewhere`})),
+		"the size behind a link to another server": only(g.Steps().GetUsage(t.Context(),
+			&steps.GetUsageRequest{TargetPath: own + `\elsewhere`})),
 		"another target": stage(&steps.StageDiskRequest{TargetPath: own + `\volume`, Disk: &steps.StageDiskRequest_IscsiDisk{
 			IscsiDisk: &steps.ISCSIDisk{TargetAddress: "192.0.2.10", Iqn: "iqn.2026-01.emulated:open"}}}),
 		"a single call": g.Map(share, ""),

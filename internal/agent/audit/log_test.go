@@ -66,6 +66,9 @@ func TestLines(t *testing.T) {
 				failure(codes.InvalidArgument, "MALFORMED_REQUEST", "no message")},
 			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\a\"b\n\xff<>.exe"},
 				&filesystem.PathExistsRequest{Path: "C:\\a\"\n{},\u2028"}, 0, nil},
+			{"csi-proxy-filesystem-v1", "/v1.Filesystem/PathExists", transport.Peer{PID: 1, Image: "C:\\\u202Eexe.a"},
+				&filesystem.PathExistsRequest{Path: "C:\\ü\u007F\u009B2J\u202E\U000E0001"}, 0,
+				failure(codes.InvalidArgument, "INVALID_PATH", "\u009Bno")},
 		} {
 			r := l.Record(server.CallInfo{RequestID: strings.Repeat("0", 15) + string(rune('1'+i)), Endpoint: call.endpoint,
 				Method: call.method, Client: call.client})

@@ -73,6 +73,12 @@ func TestOpenCallsAreBounded(t *testing.T) {
 	if _, err := b.OpenCall(); !isExhausted(err) {
 		t.Errorf("beyond the limit of all: got %v", err)
 	}
+	c, _ := connect(t, cs, 3, &process{})
+	for i := range 2 {
+		if _, err := c.OpenCall(); err != nil {
+			t.Errorf("reserved call %d of a client that comes when all are taken: %v", i, err)
+		}
+	}
 	done[3]()
 	if _, err := b.OpenCall(); err != nil {
 		t.Errorf("after a call has ended: %v", err)

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
+	"strings"
 
 	"github.com/prometheus/common/expfmt"
 
@@ -23,7 +26,32 @@ func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux.HandleFunc("GET /metrics", m.scrape)
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
 	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
-	return webserver.Serve(l, mux)
+	return webserver.Serve(l, ownNames(mux))
+}
+
+// ownNames refuses a request that came to a loopback address for a name of another machine: a page in a browser on this
+// one, whose name was made to lead here (DNS rebinding). Other addresses answer everyone, by any name.
+func ownNames(next http.Handler) http.Handler {
+	self, _ := os.Hostname()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		if local != nil && local.IP.IsLoopback() && !isOwnName(r.Host, self) {
+			http.Error(w, "this address is not served by the name "+strings.ToValidUTF8(r.Host, "?")+"; use 127.0.0.1",
+				http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isOwnName reports whether a Host header, with or without a port, is an address, localhost or this machine's name.
+func isOwnName(host, self string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == "" || strings.EqualFold(host, "localhost") || strings.EqualFold(host, self)
 }
 
 // scrape answers in Prometheus' text format, without promhttp's compressors. A broken metric does not hide the others.

@@ -23,7 +23,7 @@ func TestHalfRequests(t *testing.T) {
 	const opened = 1000
 	conns := make([]net.Conn, opened)
 	for i := range conns {
-		conns[i] = send(t, address, "GET /metrics HTTP/1.1\r\nHost: half")
+		conns[i] = send(t, address, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1")
 		if i%100 == 0 {
 			probe(t, address)
 		}
@@ -75,7 +75,7 @@ func TestIdleConnections(t *testing.T) {
 	const opened = webserver.MaxConnections + 50
 	var conns []net.Conn
 	for range opened {
-		c := send(t, address, "GET /healthz HTTP/1.1\r\nHost: idle\r\n\r\n")
+		c := send(t, address, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 		if _, err := c.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func unread(t *testing.T, address net.Addr) {
 	t.Helper()
 	c := send(t, address, "")
 	_ = c.(*net.TCPConn).SetReadBuffer(1) //nolint:forcetypeassert // of the network tcp
-	_, _ = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: unread\r\n\r\n"))
+	_, _ = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
 	if _, err := c.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}

@@ -72,18 +72,24 @@ func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
 // targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
 // and where looking fails: no caller should rely on such a target.
 func (o *op) targetExists(s winfs.Stat, at winpath.Path) bool {
-	at, s, err := o.fs.ResolveFrom(s, at)
+	exists, err := o.lookAtTarget(s, at)
+	return exists && err == nil
+}
+
+// lookAtTarget reports whether the target of a link or mount point exists, or why it could not be looked at.
+func (o *op) lookAtTarget(s winfs.Stat, at winpath.Path) (exists bool, err error) {
+	at, s, err = o.fs.ResolveFrom(s, at)
 	if err != nil {
-		return false
+		return false, err
 	}
 	if id, ok := s.MountedVolume(); ok {
 		system, err := o.fs.SystemVolume()
-		return err == nil && system != id && o.fs.VolumePresent(id)
+		return err == nil && system != id && o.fs.VolumePresent(id), err
 	}
 	if share, ok := s.Share(); ok {
-		return o.shareAnswers(share, at)
+		err = o.askShare(share, at)
 	}
-	return true
+	return err == nil, err
 }
 
 // Mkdir makes a directory and its parents. An existing directory is success.
@@ -118,14 +124,13 @@ func pathNotFound(path winpath.Path, err error) error {
 	return errdefs.NotFound.WrapErrorf(err, reason.PathNotFound, "%s is not there", path)
 }
 
-// shareAnswers reports whether the target of a link to a share exists. It asks once for all, for at most answerTime.
-func (o *op) shareAnswers(target winpath.Target, at winpath.Path) bool {
+// askShare looks whether the target of a link to a share exists. It asks once for all, for at most answerTime.
+func (o *op) askShare(target winpath.Target, at winpath.Path) error {
 	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
 	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
-	err := o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
+	return o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
 		func(o *op) error { return o.fs.OpenShare(target, at, winfs.Walk{}) })
-	return err == nil
 }
 
 // CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's

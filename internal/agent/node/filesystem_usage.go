@@ -49,7 +49,7 @@ func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
 	return o.volumeStats(id)
 }
 
-// shareUsage asks the server of a share as shareAnswers does: for at most answerTime, and once for concurrent callers.
+// shareUsage asks the server of a share as askShare does: for at most answerTime, and once for concurrent callers.
 func (o *op) shareUsage(target winpath.Target, at winpath.Path) (Usage, error) {
 	key := winfs.ShareKey(target.Server, target.Share)
 	where := strings.Join(append([]string{key}, target.Rest...), `\`)

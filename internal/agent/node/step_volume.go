@@ -149,9 +149,16 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 		return v, nil
 	}
 	none := there.id == winpath.VolumeID{}
+	if none && at.Reparse != nil {
+		exists, err := o.lookAtTarget(at, path)
+		switch {
+		case errdefs.HasReason(err, reason.Policy): // the volume is not sick: this client may not look
+			return nil, err
+		case exists && err == nil: // a share that answers
+			return v, nil
+		}
+	}
 	switch {
-	case none && at.Reparse != nil && o.targetExists(at, path): // a share that answers
-		return v, nil
 	case none:
 		return abnormal(reason.NotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path)
 	}

@@ -180,7 +180,7 @@ func TestObjectsOfARequest(t *testing.T) {
 		Portal: {
 			"192.0.2.1": true, "198.51.100.7": true, "::ffff:192.0.2.1": true, "2001:DB8:0::1": true, "SAN.example.com": true,
 			"192.0.2.2": false, "198.51.101.7": false, "192.0.2.1:3260": false, "192.0.2.01": false, "2001:db8::1%eth0": false,
-			"san.example.com.": false,
+			"san.example.com.": false, "::ffff:198.51.100.7": true, "::ffff:198.51.100.7%eth0": false,
 		},
 		Target: {
 			"iqn.2001-04.com.example:disk": true, "IQN.2001-04.com.example:disk": true, "eui.02004567a425678d": true,

@@ -24,7 +24,8 @@ func currentUser() (string, error) {
 	return Administrators + "(A;;GRGW;;;" + user.User.Sid.String() + ")", nil
 }
 
-// CheckPipeSecurity refuses what is not SDDL, and a descriptor without an access list, which would admit everyone.
+// CheckPipeSecurity refuses what is not SDDL, a descriptor without an access list, which would admit everyone, and one
+// whose owner clients refuse: they send secrets only to SYSTEM, Administrators and their own user.
 func CheckPipeSecurity(sddl string) error {
 	_, err := parseSecurity(sddl)
 	return err
@@ -41,6 +42,17 @@ func parseSecurity(sddl string) (*windows.SECURITY_DESCRIPTOR, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", sddl, err)
+	}
+	if owner, _, err := descriptor.Owner(); err == nil && owner != nil {
+		user, err := windows.GetCurrentProcessToken().GetTokenUser()
+		if err != nil {
+			return nil, fmt.Errorf("cannot find out the user of this process: %w", err)
+		}
+		if !owner.IsWellKnown(windows.WinLocalSystemSid) && !owner.IsWellKnown(windows.WinBuiltinAdministratorsSid) &&
+			!owner.Equals(user.User.Sid) {
+			return nil, fmt.Errorf("%q names the owner %s, whose pipes clients do not use; leave the owner out, or name "+
+				"SYSTEM (O:SY) or Administrators (O:BA)", sddl, owner)
+		}
 	}
 	return descriptor, nil
 }

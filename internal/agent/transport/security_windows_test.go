@@ -23,6 +23,7 @@ func TestCheckPipeSecurity(t *testing.T) {
 		{"and container users", Administrators + "(A;;GRGW;;;S-1-5-93-2-2)", nil},
 		{"nobody", "D:P", nil},
 		{"an owner", "O:SYG:SYD:P(A;;GA;;;SY)", nil},
+		{"an owner whom clients refuse", "O:BUD:P(A;;GA;;;SY)", []string{"S-1-5-32-545", "leave the owner out"}},
 		{"empty", "", []string{"no access control list"}},
 		{"prose", "administrators only", []string{`"administrators only" is not a security descriptor`, "D:P(A;;GA;;;SY)"}},
 		{"a broken entry", "D:P(A;;GA;;;", []string{"is not a security descriptor"}},
