@@ -13,6 +13,7 @@ import (
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
@@ -336,4 +337,53 @@ func TestWaitingForDisksHoldsUpNobody(t *testing.T) {
 	if mounts := n.Mounts(); len(mounts) != waiting {
 		t.Errorf("%d volumes are mounted, want %d: %v", len(mounts), waiting, mounts)
 	}
+}
+
+// A mounted volume is replaced by no link, which would leave its disk online; and Unstage of a path takes the disk offline
+// also where a share was staged before.
+func TestDisksAndSharesStayApart(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	n.OK(n.StageDisk(1, ours))
+	n.WriteFile(ours+`\file`, "x")
+	n.Refused(n.StageShare(share, ours), codes.FailedPrecondition, reason.OtherVolumeMounted)
+	n.Refused(n.Publish(theirs, ours), codes.FailedPrecondition, reason.OtherVolumeMounted)
+	n.Mapped()
+	n.Holds(ours+`\file`, "x")
+	n.OK(n.Unstage(ours))
+	n.OK(n.StageShare(share, ours))
+	n.OK(n.Rmdir(ours, false)) // of another program
+	n.OK(n.StageDisk(1, ours))
+	n.OK(n.Unstage(ours))
+	n.Mapped()
+	if online, err := n.GetDiskState(1); online || err != nil {
+		t.Errorf("the disk is online: %t, %v", online, err)
+	}
+}
+
+// At a directory that a rule lists, and above it, no client takes the place; below it each does as it may.
+func TestListedDirectoriesAreNotForTaking(t *testing.T) {
+	const listed, own = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ours`, `C:\var\lib\kubelet\plugins\own`
+	p, err := policy.Parse("listed", []byte(`{apiVersion: `+policy.APIVersion+`, kind: Policy, rules: [{name: one, `+
+		`clients: [{any: true}], methods: ['*'], directories: ['C:\var\lib\kubelet'], smbServers: ['*']}, `+
+		`{name: two, clients: [{any: true}], methods: [read], directories: ['`+listed+`']}]}`))
+	caller.OK(t, err)
+	n := caller.Start(t, testnode.Options{Policy: p})
+	n.OK(n.Mkdir(listed))
+	n.OK(n.Mkdir(own))
+	id := n.Formatted(1)
+	for _, at := range []string{listed, `C:\var\lib\kubelet\plugins`} {
+		for _, err := range map[string]error{
+			"Publish": n.Publish(own, at), "StageShare": n.StageShare(share, at), "StageDisk": n.StageDisk(1, at),
+			"Unstage": n.Unstage(at), "MountVolume": n.MountVolume(id, at), "UnmountVolume": n.UnmountVolume(id, at),
+			"CreateSymlink": n.CreateSymlink(own, at), "NewSmbGlobalMapping": n.Map(share, at), "Rmdir": n.Rmdir(at, true),
+		} {
+			n.Refused(err, codes.FailedPrecondition, reason.WorkingDirItself, "which clients share")
+		}
+	}
+	n.Refused(n.CreateSymlink(`C:\var\lib\kubelet\plugins`, `C:\var\lib\kubelet\other`), codes.FailedPrecondition,
+		reason.WorkingDirItself)
+	n.Mapped()
+	n.OK(n.MountVolume(id, listed+`\abc`))
+	n.OK(n.Unstage(listed + `\abc`))
+	n.OK(n.CreateSymlink(listed, own+`\link`))
 }

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
@@ -96,6 +97,12 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 		must(t, unstage(ctx, n, firstStage))
 		wantMapped(t, "another program's", k, testShare)
 	}
+	must(t, k.SetSMBPassword("csi", "other")) // the steps make it again, which makes it none of theirs
+	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "other"))
+	must(t, k.SetSMBPassword("csi", "csi-password"))
+	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+	must(t, unstage(ctx, n, firstStage))
+	wantMapped(t, "another program's, made again", k, testShare)
 	must(t, k.RemoveSMBGlobalMapping(testShare))
 	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 	files, err := filepath.Glob(filepath.Join(dir, "*.share"))
@@ -111,11 +118,11 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 	for _, like := range []string{"\\\\fs.emulated\\\u017fhare"} {
 		must(t, n.SMB.RemoveSMBGlobalMapping(ctx, like))
 		wantMapped(t, like, k, testShare)
-		if err := n.mapFor(ctx, like, "", "csi", "csi-password"); err == nil {
-			t.Errorf("%s was mapped", like)
-		}
-		if err := stageAs(ctx, n, like, secondStage, "csi", "csi-password"); err == nil {
-			t.Errorf("%s was staged", like)
+		for what, err := range map[string]error{"mapped": n.mapFor(ctx, like, "", "csi", "csi-password"),
+			"staged": stageAs(ctx, n, like, secondStage, "csi", "csi-password")} {
+			if !errdefs.HasReason(err, reason.InvalidRemotePath) {
+				t.Errorf("%s is %s: %v", like, what, err)
+			}
 		}
 	}
 }
@@ -127,10 +134,19 @@ func TestAskedForWithoutRoom(t *testing.T) {
 	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 	files, err := filepath.Glob(filepath.Join(dir, "*.share"))
 	must(t, err)
+	must(t, os.Rename(dir, dir+" away"))
+	must(t, os.WriteFile(dir, nil, 0o600))
+	must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
+	must(t, errors.Join(os.Remove(dir), os.Rename(dir+" away", dir)))
+	must(t, unstage(ctx, n, firstStage))
+	wantMapped(t, "asked for while the directory was away", k, testShare)
+	must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
+	must(t, n.Filesystem.Rmdir(ctx, smbStage, false))
+	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 	must(t, os.MkdirAll(filepath.Join(files[0]+".new", "in the way"), 0o700))
 	must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
 	must(t, unstage(ctx, n, firstStage))
-	wantMapped(t, "asked for", k, testShare)
+	wantMapped(t, "asked for without room", k, testShare)
 }
 
 // A list that fails removes nothing, and what is not listed is not removed.

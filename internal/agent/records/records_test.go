@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,6 +145,33 @@ func TestLock(t *testing.T) {
 		unlock, err = second.Lock(t.Context(), share)
 		check(t, err)
 		unlock()
+	}
+}
+
+// TestLockFiles: a lock's file lives while the lock is held, also by callers that waited for it, one at a time.
+func TestLockFiles(t *testing.T) {
+	dir := t.TempDir()
+	var held, most atomic.Int32
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 20 {
+				unlock, err := records.New(dir).Lock(t.Context(), share)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if now := held.Add(1); now > 1 {
+					most.Store(now)
+				}
+				held.Add(-1)
+				unlock()
+			}
+		})
+	}
+	callers.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 || most.Load() > 0 {
+		t.Errorf("left are %v, %v; %d held the lock together", left, err, most.Load())
 	}
 }
 
