@@ -83,13 +83,12 @@ func (w *Client) StageDisk(context context.Context, request *v1alpha1.StageDiskR
 //
 // A mapping that works is kept, whatever the credentials. One that its server
 // refuses, as after a reboot or with a new password, is made again with those
-// of the call. So a driver repeats the call when it publishes. One that other
-// volumes use is not replaced because its root denies access.
+// of the call. So a driver repeats the call when it publishes.
 //
 // A server that doesn't answer is UNAVAILABLE, a share that it doesn't have
 // NOT_FOUND, and credentials that it refuses UNAUTHENTICATED. Another share
-// staged at target_path is ALREADY_EXISTS. A directory with entries there is
-// FAILED_PRECONDITION, and so is a mounted volume.
+// staged at target_path is ALREADY_EXISTS; a mounted volume or a directory with
+// entries there FAILED_PRECONDITION.
 func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShareRequest, opts ...grpc.CallOption) (*v1alpha1.StageShareResponse, error) {
 	return w.stub.StageShare(context, request, opts...)
 }
@@ -104,9 +103,9 @@ func (w *Client) StageShare(context context.Context, request *v1alpha1.StageShar
 // is left alone. If a volume of the disk does not answer, the call is
 // UNAVAILABLE, and repeating it goes on.
 //
-// A link is removed without asking the server to which it leads. If StageShare
-// made the mapping of the share, nothing asked for it through the smb group,
-// and no other recorded target has a link, the mapping goes, too.
+// A link is removed without asking the server to which it leads. A mapping
+// goes, too, if StageShare made it, the smb group did not ask for it, and no
+// other recorded target has a link.
 //
 // A directory with entries is FAILED_PRECONDITION.
 func (w *Client) Unstage(context context.Context, request *v1alpha1.UnstageRequest, opts ...grpc.CallOption) (*v1alpha1.UnstageResponse, error) {
