@@ -118,6 +118,25 @@ func definition(name, program string, flags []string) winservice.Definition {
 	}
 }
 
+// securing returns the commands, for cmd.exe and PowerShell, that leave the program's directory to administrators, or the
+// program to its directory's access list. In a directory of other programs it advises one of the agent's own: their
+// installers may rely on the rights that are there.
+// https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
+func securing(program, path string) string {
+	if path == program {
+		return fmt.Sprintf("\n  icacls \"%s\" /setowner \"*S-1-5-32-544\"\n  icacls \"%[1]s\" /reset", program)
+	}
+	files, err := filepath.Glob(filepath.Join(path, "*.exe"))
+	if err != nil || slices.ContainsFunc(files, func(file string) bool {
+		return !strings.HasPrefix(strings.ToLower(filepath.Base(file)), "csi-proxy")
+	}) {
+		return "; other programs are there, too: move csi-proxy.exe into a directory of its own, such as " +
+			`"C:\Program Files\csi-proxy"`
+	}
+	return fmt.Sprintf("\n  icacls \"%s\" /setowner \"*S-1-5-32-544\"\n  icacls \"%[1]s\" /inheritance:r /grant:r "+
+		"\"*S-1-5-18:(OI)(CI)F\" \"*S-1-5-32-544:(OI)(CI)F\" \"*S-1-5-32-545:(OI)(CI)RX\"", path)
+}
+
 func (c serviceCommand) install(ctx context.Context, i installation) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -126,7 +145,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	// Others could put another program in its place, or a DLL beside it.
 	for _, path := range []string{filepath.Dir(program), program} {
 		if err := fileowner.Check(path); err != nil {
-			return fmt.Errorf("the service would run %s as SYSTEM: %w", program, err)
+			return fmt.Errorf("the service would run %s as SYSTEM: %w%s", program, err, securing(program, path))
 		}
 	}
 	for _, dir := range i.logs {

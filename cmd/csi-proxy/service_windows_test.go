@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -204,26 +205,48 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
-// A program in a directory that everyone may change does not become a service.
+// A program in a directory where others may add files, as Users may below a drive's root, does not become a service. The
+// refusal's own command makes the directory right, but for one that holds other programs, too.
 func TestInstallWhereOthersWrite(t *testing.T) {
 	scm := requireServices(t)
 	program := copyProgram(t, filepath.Join(t.TempDir(), "csi-proxy.exe"))
-	descriptor, err := windows.SecurityDescriptorFromString("D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;WD)")
-	if err != nil {
-		t.Fatal(err)
+	protect := func(sddl string) {
+		t.Helper()
+		descriptor, err := windows.SecurityDescriptorFromString(sddl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := descriptor.DACL()
+		if err == nil {
+			err = windows.SetNamedSecurityInfo(filepath.Dir(program), windows.SE_FILE_OBJECT,
+				windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	list, _, err := descriptor.DACL()
-	if err == nil {
-		err = windows.SetNamedSecurityInfo(filepath.Dir(program), windows.SE_FILE_OBJECT,
-			windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantText(t, command(t, app.ExitFailed, program, "service", "install"), `as SYSTEM: .* can be changed by `)
+	const administrators = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+	protect(administrators + "(A;CI;0x4;;;WD)(A;CI;0x2;;;WD)")
+	wantText(t, command(t, app.ExitFailed, program, "service", "install"), `as SYSTEM: .* can be changed by (.|\n)*`+
+		`icacls ".*" /inheritance:r /grant:r "\*S-1-5-18:\(OI\)\(CI\)F" "\*S-1-5-32-544:\(OI\)\(CI\)F" `+
+		`"\*S-1-5-32-545:\(OI\)\(CI\)RX"`)
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Errorf("it was installed: %v", err)
 	}
+	other := filepath.Join(filepath.Dir(program), "kubelet.exe")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refusal := command(t, app.ExitFailed, program, "service", "install")
+	wantText(t, refusal, `can be changed by .*a directory of its own`)
+	if strings.Contains(refusal, "icacls") {
+		t.Errorf("the rights of other programs' directory would go: %s", refusal)
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	protect(administrators)
+	wantText(t, command(t, app.ExitOK, program, "service", "install"), "is installed")
 }
 
 // An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because a

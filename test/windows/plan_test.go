@@ -12,6 +12,43 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 )
 
+// The script looks at what each program says at its end, and protects the directory before the first service runs there.
+func TestScriptLooksAtExitCodes(t *testing.T) {
+	if testnode.OnWine() {
+		t.Skip("require the sources of other packages")
+	}
+	content, err := os.ReadFile("run.ps1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(content), "\n")
+	runs := regexp.MustCompile(`(^|[{=]) *(& \$agent|& \(Join-Path \$PSScriptRoot '\S+\.exe'\)|icacls\.exe|sc\.exe|cmd\.exe)`)
+	found := 0
+	for i, line := range lines {
+		if !runs.MatchString(line) || strings.Contains(line, "= {") { // those of Write-Machine are only looks
+			continue
+		}
+		found++
+		after := strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
+		if !strings.Contains(after, "$LASTEXITCODE") && !strings.Contains(after, "Test-Path") {
+			t.Errorf("run.ps1:%d: nothing looks at the exit code of %s", i+1, strings.TrimSpace(line))
+		}
+	}
+	if found < 9 {
+		t.Errorf("the script runs %d programs, want at least 9", found)
+	}
+	protects, installs := strings.Index(string(content), "\n    Protect-Programs\n"),
+		strings.Index(string(content), "& $agent service install")
+	if protects < 0 || installs < protects {
+		t.Errorf("the directory is protected at byte %d, the service installed at byte %d", protects, installs)
+	}
+	for _, sid := range []string{"*S-1-5-18:(OI)(CI)F", "*S-1-5-32-544:(OI)(CI)F", "/inheritance:r"} {
+		if !strings.Contains(string(content), sid) {
+			t.Errorf("run.ps1 does not set %s", sid)
+		}
+	}
+}
+
 // A pattern of the plan, or of run.ps1, that no test matches would run nothing and succeed.
 func TestPlannedTestsExist(t *testing.T) {
 	if testnode.OnWine() {

@@ -41,7 +41,10 @@ $out = Join-Path $PSScriptRoot 'results'
 function Remove-Left {
     $random = '(^|[\\:])csiproxy-[0-9a-f]{10}(\.vhdx)?$'
     $service = Get-CimInstance -ClassName Win32_Service -Filter "Name='csiproxy'"
-    if ($service -and $service.PathName.Contains($agent)) { & $agent service uninstall }
+    if ($service -and $service.PathName.Contains($agent)) {
+        & $agent service uninstall
+        if ($LASTEXITCODE -ne 0) { Write-Warning "the service could not be removed: exit code $LASTEXITCODE" }
+    }
     Get-IscsiSession -ErrorAction Ignore | Where-Object TargetNodeAddress -Match 'csiproxy-[0-9a-f]{10}' |
         ForEach-Object { Disconnect-IscsiTarget -NodeAddress $_.TargetNodeAddress -Confirm:$false }
     if (Get-Command -Name Get-IscsiServerTarget -ErrorAction Ignore) {
@@ -59,16 +62,51 @@ function Remove-Left {
     foreach ($service in Get-Service -ErrorAction Ignore | Where-Object Name -Match $random) {
         Stop-Service -InputObject $service -Force
         sc.exe delete $service.Name
+        if ($LASTEXITCODE -ne 0) { Write-Warning "$($service.Name) could not be removed: exit code $LASTEXITCODE" }
     }
     # The disk of a killed program is detached; its file stays. rmdir follows no link and unmounts mount points.
     Get-ChildItem -Path $env:TEMP -Recurse -Filter 'csiproxy-*.vhdx' -ErrorAction Ignore |
         Where-Object Name -Match $random | Remove-Item
     # Directories without the prefix stay: they may be a driver's.
     $path = 'C:\var\lib\kubelet\plugins\csiproxy-questions'
-    if (Test-Path -LiteralPath $path) { cmd.exe /d /c rmdir /s /q $path }
+    if (Test-Path -LiteralPath $path) {
+        cmd.exe /d /c rmdir /s /q $path
+        if (Test-Path -LiteralPath $path) { Write-Warning "$path could not be removed" } # rmdir tells it no other way
+    }
     $env:CSI_PROXY_TEST_CLEAN = '1'
     & (Join-Path $PSScriptRoot 'test-windows.test.exe') '-test.v' '-test.run=^TestRestoreSettings$'
     if ($LASTEXITCODE -ne 0) { throw 'settings could not be restored' }
+}
+
+# Protect-Programs leaves this directory to administrators: below a drive's root users may add files, and the agent's
+# service refuses to run as SYSTEM from there. The accounts are named by SIDs, since names are translated.
+function Protect-Programs {
+    icacls.exe $PSScriptRoot /setowner '*S-1-5-32-544' /q | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "icacls cannot give $PSScriptRoot to Administrators: exit code $LASTEXITCODE" }
+    icacls.exe $PSScriptRoot /inheritance:r /grant:r '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' /q | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "icacls cannot protect ${PSScriptRoot}: exit code $LASTEXITCODE" }
+    icacls.exe (Join-Path $PSScriptRoot '*') /reset /t /q | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "icacls cannot reset what is in ${PSScriptRoot}: exit code $LASTEXITCODE" }
+}
+
+# Write-Machine adds to machine.txt what this machine is like, so that a failure can be read without it.
+function Write-Machine([string] $When) {
+    $questions = [ordered] @{
+        'Get-Disk'             = { Get-Disk | Format-List * }
+        'Get-Partition'        = { Get-Partition | Format-List * }
+        'Get-Volume'           = { Get-Volume | Format-List * }
+        'mountvol'             = { mountvol.exe }
+        'ntfsinfo'             = { fsutil.exe fsinfo ntfsinfo $env:SystemDrive }
+        'Get-SmbGlobalMapping' = { Get-SmbGlobalMapping | Format-List * }
+        'Get-StorageSetting'   = { Get-StorageSetting | Format-List * }
+        'icacls'               = { icacls.exe $PSScriptRoot }
+        'temporary path'       = { [IO.Path]::GetTempPath() }
+    }
+    $lines = foreach ($name in $questions.Keys) {
+        "==== $When, $name"
+        try { & $questions[$name] 2>&1 | Out-String -Width 200 } catch { "failed: $_" }
+    }
+    Add-Content -LiteralPath (Join-Path $out 'machine.txt') -Value $lines -Encoding UTF8
 }
 
 # Write-Summary writes how the tests of a run ended, and the answers to questions about Windows.
@@ -103,12 +141,18 @@ $ran = $failed = 0
 $env:CSI_PROXY_BIN = $PSScriptRoot
 $env:CSI_PROXY_TEST_SETTINGS = if ($Settings) { '1' } else { '' }
 $system = Get-CimInstance -ClassName Win32_OperatingSystem
-$summary = @("$($system.Caption) $($system.Version), $env:PROCESSOR_ARCHITECTURE", (& $agent -version))
+$version = & $agent -version
+if ($LASTEXITCODE -ne 0) { throw "$agent does not start: exit code $LASTEXITCODE" }
+$summary = @("$($system.Caption) $($system.Version), $env:PROCESSOR_ARCHITECTURE", $version)
+if (-not $WhatIfPreference) {
+    New-Item -ItemType Directory -Path $out -Force | Out-Null
+    Write-Machine 'before'
+    Protect-Programs
+}
 foreach ($row in $plan) {
     $what = "run $($row.Tests) of $($row.Package) $($row.Variables -join ' ')"
     if (-not $PSCmdlet.ShouldProcess($row.Name, $what)) { continue }
     $ran++
-    New-Item -ItemType Directory -Path $out -Force | Out-Null
     $file = Join-Path $out "$($row.Name).json"
     $program = '.\' + ($row.Package -replace '/', '-') + '.test.exe'
     $asService = $row.Variables -contains 'CSI_PROXY_TEST_NODE=agent'
@@ -117,7 +161,10 @@ foreach ($row in $plan) {
         Set-Item -Path "env:$name" -Value $value
     }
     try {
-        if ($asService) { & $agent service install -start '--' '-v=4' | Out-Host }
+        if ($asService) {
+            & $agent service install -start '--' '-v=4' | Out-Host
+            if ($LASTEXITCODE -ne 0) { throw "the service could not be installed: exit code $LASTEXITCODE" }
+        }
         # Start-Process writes the bytes as they are; a pipe of Windows PowerShell does not.
         $process = Start-Process -FilePath (Join-Path $PSScriptRoot 'test2json.exe') -WorkingDirectory $PSScriptRoot `
             -RedirectStandardOutput $file -RedirectStandardError "$file.stderr" -NoNewWindow -Wait -PassThru `
@@ -125,16 +172,21 @@ foreach ($row in $plan) {
         '-test.count=1', '-test.timeout=90m'
         if ($process.ExitCode -ne 0) { $failed++ }
     } finally {
-        if ($asService) { & $agent service uninstall | Out-Host }
+        if ($asService) {
+            & $agent service uninstall | Out-Host
+            if ($LASTEXITCODE -ne 0) { Write-Warning "the service could not be removed: exit code $LASTEXITCODE" }
+        }
         foreach ($variable in $row.Variables) { Remove-Item -Path "env:$(($variable -split '=')[0])" }
     }
     $summary += Write-Summary $row $file
 }
 if ($ran -eq 0) { return }
+Write-Machine 'after'
 if (-not $Only) { # how long a call takes, beside a bare gRPC echo
     $env:CSI_PROXY_BENCH = $agent
     & (Join-Path $PSScriptRoot 'test-bench.test.exe') '-test.run=^$' '-test.bench=Program' '-test.count=5' |
         Set-Content -LiteralPath (Join-Path $out 'timing.txt') -Encoding UTF8
+    if ($LASTEXITCODE -ne 0) { $summary += "timing: exit code $LASTEXITCODE" }
 }
 $summary | Tee-Object -FilePath (Join-Path $out 'summary.txt')
 $zip = "$out-$(Get-Date -Format yyyyMMdd-HHmmss).zip"
