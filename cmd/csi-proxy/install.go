@@ -118,13 +118,14 @@ func definition(name, program string, flags []string) winservice.Definition {
 	}
 }
 
-// securing returns the commands, for cmd.exe and PowerShell, that leave the program's directory to administrators, or the
-// program to its directory's access list. In a directory of other programs it advises one of the agent's own: their
+// securing returns the commands, for cmd.exe and PowerShell, that leave the program's directory to administrators, or
+// the program to its directory's access list. In a directory of other programs it advises one of the agent's own: their
 // installers may rely on the rights that are there.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
 func securing(program, path string) string {
+	owner := "\n  icacls \"" + path + `" /setowner "*S-1-5-32-544"` + "\n  icacls \"" + path + `" `
 	if path == program {
-		return fmt.Sprintf("\n  icacls \"%s\" /setowner \"*S-1-5-32-544\"\n  icacls \"%[1]s\" /reset", program)
+		return owner + "/reset"
 	}
 	files, err := filepath.Glob(filepath.Join(path, "*.exe"))
 	if err != nil || slices.ContainsFunc(files, func(file string) bool {
@@ -133,8 +134,7 @@ func securing(program, path string) string {
 		return "; other programs are there, too: move csi-proxy.exe into a directory of its own, such as " +
 			`"C:\Program Files\csi-proxy"`
 	}
-	return fmt.Sprintf("\n  icacls \"%s\" /setowner \"*S-1-5-32-544\"\n  icacls \"%[1]s\" /inheritance:r /grant:r "+
-		"\"*S-1-5-18:(OI)(CI)F\" \"*S-1-5-32-544:(OI)(CI)F\" \"*S-1-5-32-545:(OI)(CI)RX\"", path)
+	return owner + `/inheritance:r /grant:r "*S-1-5-18:(OI)(CI)F" "*S-1-5-32-544:(OI)(CI)F" "*S-1-5-32-545:(OI)(CI)RX"`
 }
 
 func (c serviceCommand) install(ctx context.Context, i installation) error {

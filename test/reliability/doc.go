@@ -10,8 +10,8 @@
 //     anybody writing it down.
 //
 // `make test-long` sets CSI_PROXY_LONG, which tries every point of the sweep instead of a sample, with more kills and a
-// longer load. CSI_PROXY_LONG=all tries every point, CSI_PROXY_CRASHES and CSI_PROXY_SOAK set the number of kills and the
-// duration of the load themselves:
+// longer load. CSI_PROXY_LONG=all tries every point, CSI_PROXY_CRASHES and CSI_PROXY_SOAK set the number of kills and
+// the duration of the load themselves:
 //
 //	CSI_PROXY_LONG=all go test -count=1 -v -run 'Sweep|HostFailures' ./test/reliability
 //	CSI_PROXY_CRASHES=200 go test -count=1 -v -run Killed ./test/reliability

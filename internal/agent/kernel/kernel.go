@@ -4,8 +4,8 @@
 // named after it, with bytes wherever Windows itself takes a buffer. It makes no decisions. Two kernels implement it:
 // windows makes the real calls, emulated is a Windows node made of files.
 //
-// An interface of meanings, such as ListDisks, would hide below it all that can go wrong on Windows, where no test runs.
-// With bytes, only the lines that pass a buffer to a system call differ.
+// An interface of meanings, such as ListDisks, would hide below it all that can go wrong on Windows, where no test
+// runs. With bytes, only the lines that pass a buffer to a system call differ.
 package kernel
 
 import (

@@ -7,7 +7,7 @@
 //
 // klog itself empties its full file, replaces none by age, and ends the process when it cannot open one. lumberjack
 // replaces by size only, and loses every line after a rename that a collector's open file prevents on Windows. A period
-// counts from midnight UTC, not from a file's creation, which Windows gives a new file from its namesake of seconds ago.
+// counts from midnight UTC, not from a file's creation: Windows gives a new file that of its namesake of seconds ago.
 package logfile
 
 import (

@@ -47,7 +47,7 @@ func (d *disk) ids(ctx context.Context) DiskIDs {
 }
 
 // identify asks the disk for everything at once, and then for what is missing in the answer. Nothing is cached: a
-// disk's number and location may be those of a disk that was removed. The device is nil if the disk does not describe it.
+// number and location may be those of a disk that was removed. The device is nil if the disk does not describe it.
 func (d *disk) identify(ctx context.Context) (ids DiskIDs, device *win32.StorageDevice) {
 	log := klog.FromContext(ctx)
 	all, err := described(d, win32.StorageDeviceUniqueIdProperty, win32.ParseStorageUniqueID)

@@ -8,7 +8,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -64,27 +63,4 @@ func (o *op) refusedDirectory(at winpath.Path) []UnusableDirectory {
 		return []UnusableDirectory{{Path: at.String(), Err: err, Target: target.Path.String()}}
 	}
 	return nil
-}
-
-// contents returns the names of a directory's entries.
-func (o *op) contents(path winpath.Path) (names []string, err error) {
-	loc, l, err := o.fs.OpenAt(path, winfs.Walk{}, winfs.OpenContents)
-	if errdefs.IsMissing(err) {
-		return nil, pathNotFound(path, err)
-	}
-	if err != nil {
-		return nil, errdefs.Errorf(err, "listing %s", path)
-	}
-	defer loc.Close()
-	if !l.IsPlainDirectory() {
-		return nil, errdefs.FailedPrecondition.Errorf(reason.NotADirectory, "%s is not a directory", path)
-	}
-	_, err = l.Has(func(entry win32.DirectoryEntry) (bool, error) {
-		names = append(names, entry.Name)
-		return false, nil
-	})
-	if err != nil {
-		return nil, errdefs.Errorf(err, "listing %s", path)
-	}
-	return names, nil
 }

@@ -83,7 +83,7 @@ func unreachable(err error) bool {
 
 const domainSilent = "no domain controller accepts the logon, which this node and the server need"
 
-// remove removes the mapping of the share, once no walk is on the share. One that hangs there holds it up: what it opens
+// remove removes the mapping of the share, once no walk is on the share. One that hangs there delays it: what it opens
 // next would go to the server without the mapping.
 func (s *sharing) remove() error {
 	release, err := s.fs.LockShare(s.key)

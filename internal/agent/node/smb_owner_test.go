@@ -354,7 +354,7 @@ func TestNoUserLosesItsShareByADeath(t *testing.T) {
 				met = func() bool {
 					k, dir, left, ctx := emulate(t, emulated.Options{}), t.TempDir(), t.TempDir(), t.Context()
 					count, dying, dead := 0, false, false
-					n := sharesNode(t, k, dir, func(_ context.Context, call kernel.Call, do func() error) error {
+					n := sharesNode(t, k, dir, func(_ context.Context, _ kernel.Call, do func() error) error {
 						if dead {
 							return win32.ERROR_OPERATION_ABORTED
 						}

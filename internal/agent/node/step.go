@@ -70,8 +70,8 @@ func (o *op) removeEmpty(path winpath.Path) error {
 	return nil
 }
 
-// makeRoom removes a link or an empty directory, where another link is to be. It leaves a mounted volume, whose disk only
-// Unstage would take offline.
+// makeRoom removes a link or an empty directory, where another link is to be. It leaves a mounted volume, whose disk
+// only Unstage would take offline.
 func (o *op) makeRoom(path winpath.Path) error {
 	there, err := o.mountPointAt(path)
 	if err == nil && there != nil {

@@ -151,15 +151,14 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 	none := there.id == winpath.VolumeID{}
 	if none && at.Reparse != nil {
 		exists, err := o.lookAtTarget(at, path)
-		switch {
-		case errdefs.HasReason(err, reason.Policy): // the volume is not sick: this client may not look
+		if errdefs.HasReason(err, reason.Policy) { // the volume is not sick: this client may not look
 			return nil, err
-		case exists && err == nil: // a share that answers
+		}
+		if exists && err == nil { // a share that answers
 			return v, nil
 		}
 	}
-	switch {
-	case none:
+	if none {
 		return abnormal(reason.NotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path)
 	}
 	v.VolumeId = there.id.String()

@@ -155,7 +155,7 @@ func (d *Dir) names(suffix string) (all []string, err error) {
 	for {
 		names, err := dir.Readdirnames(together) // a pattern would pass over what cannot be read
 		for _, name := range names {
-			if m := named.FindStringSubmatch(name); m != nil && m[1] == suffix {
+			if m := named.FindStringSubmatch(name); len(m) > 1 && m[1] == suffix {
 				all = append(all, name)
 			}
 		}

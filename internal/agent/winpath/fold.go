@@ -43,8 +43,8 @@ func lower(r rune) rune {
 	return pair
 }
 
-// LooksASCII reports whether a name has a letter that other programs may take for one of ASCII: the Kelvin sign for k, ſ
-// for s. Windows itself may read such a name as another one's.
+// LooksASCII reports whether a name has a letter that other programs may take for one of ASCII: the Kelvin sign for k,
+// ſ for s. Windows itself may read such a name as another one's.
 func LooksASCII(name string) bool {
 	return strings.ContainsFunc(name, func(r rune) bool {
 		for other := unicode.SimpleFold(r); r >= utf8.RuneSelf && other != r; other = unicode.SimpleFold(other) {
