@@ -91,7 +91,8 @@ func Reads(path string) bool {
 		names = []string{"getbiosserialnumber", "getservice"}
 	case "volume":
 		names = []string{
-			"listvolumesondisk", "isvolumeformatted", "getvolumestats", "volumestats",
+			// ListVolumesOnDisk brings volumes online
+			"isvolumeformatted", "getvolumestats", "volumestats",
 			"getdisknumberfromvolumeid", "getvolumedisknumber",
 			"getvolumeidfromtargetpath", "getvolumeidfrommount", "getclosestvolumeidfromtargetpath",
 		}

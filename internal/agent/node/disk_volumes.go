@@ -20,10 +20,20 @@ import (
 // volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits
 // for a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one
 // driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
-// without a data partition are errors.
+// without a data partition are errors. It brings volumes online and is a change: the same driver, democratic-csi, calls
+// nothing else on a disk that has a volume before it asks for the file system.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context, number, partition uint32) ([]string, error) {
-	return readDisk(ctx, v.node, "ListVolumesOnDisk", number,
-		func(o *op, d *disk) ([]string, error) { return o.listVolumesOnDisk(d, partition) })
+	what := operation.On("ListVolumesOnDisk", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("partition %d", partition)
+	what.JoinQueuedOnly = true // volumes may have arrived after one that runs
+	return changeTo(ctx, v.node, what, func(o *op) ([]string, error) {
+		d, err := o.openDisk(number, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		return o.listVolumesOnDisk(d, partition)
+	})
 }
 
 func (o *op) listVolumesOnDisk(d *disk, partition uint32) ([]string, error) {

@@ -85,12 +85,8 @@ func (h *hanging) reads() map[string]objectRead {
 	}
 	exists := of(h.Filesystem.PathExists)
 	return map[string]objectRead{
-		"GetDiskStats": number("OpenDevice", of(h.Disks.GetDiskStats)),
-		"GetDiskState": number("DeviceIoControl", of(h.Disks.GetDiskState)),
-		"ListVolumesOnDisk": number("OpenDevice", func(ctx context.Context, number uint32) error {
-			_, err := h.Volumes.ListVolumesOnDisk(ctx, number, 0)
-			return err
-		}),
+		"GetDiskStats":              number("OpenDevice", of(h.Disks.GetDiskStats)),
+		"GetDiskState":              number("DeviceIoControl", of(h.Disks.GetDiskState)),
 		"GetVolumeStats":            volume("DiskFreeSpace", of(h.Volumes.GetVolumeStats)),
 		"IsVolumeFormatted":         volume("VolumeInformation", of(h.Volumes.IsVolumeFormatted)),
 		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(h.Volumes.GetDiskNumberFromVolumeID)),

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reliability
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"k8s.io/klog/v2"
+
+	released "github.com/kubernetes-csi/csi-proxy/client/api"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
+)
+
+// TestReadsChangeNothing calls each method of each version that reads, and what the admin endpoint asks, about all that
+// a node has, a volume that is offline included. No kernel call changes anything.
+func TestReadsChangeNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	defer w.end()
+	formatted(w)
+	offline := w.Volumes(theDisk)[0]
+	for _, one := range scenario.DefaultSwitches().List() {
+		if one.Form == "true or false" {
+			w.OK(w.emulated.SetSwitch(one.Name, "true"))
+		}
+	}
+	w.restart(true)
+	w.OK(w.CreateSymlink(bystanderPath, plugins+`\link`))
+	w.OK(w.StageShare(caller.Share, plugins+`\share`))
+	w.OK(w.AddTargetPortal(caller.Array))
+	_, err := w.DiscoverTargetPortal(caller.Array)
+	w.OK(err)
+	w.OK(w.ConnectTarget(caller.OpenTarget))
+	mounted, err := w.GetVolumeIDFromTargetPath(bystanderPath)
+	w.OK(err)
+
+	paths := []any{bystanderPath, plugins + `\link`, plugins + `\share`, bystanderPath + `\data`, plugins + `\none`}
+	values := map[string][]any{
+		"disknumber": {uint32(0), uint32(theDisk), uint32(offlineDisk), uint32(bystander), uint32(4)},
+		"diskid":     {"0", "1", "2", "3", "4"},
+		"volumeid":   {offline, mounted},
+		"path":       paths,
+		"mount":      paths, // in GetVolumeIDFromMount
+		"name":       {"msiscsi", "lanmanworkstation"},
+		"address":    {caller.Array},
+		"iqn":        {caller.OpenTarget},
+	}
+	connection := server.NewLocal(apis.All(w.node), server.Options{Logger: klog.New(quiet{})})
+	for _, path := range policy.Methods() {
+		if !methods.Reads(path) {
+			continue
+		}
+		ask := requests(t, path)
+		asked := 0
+		for i, count := 0, 1; i < count; i++ {
+			w.around.watch(0, nil)
+			var request, response proto.Message
+			request, response, count = ask(values, i)
+			_ = connection.Invoke(t.Context(), path, request, response) // what an offline disk refuses has been asked for
+			calls, _ := w.around.watched()
+			asked += len(calls)
+			changesNothing(t, path, calls)
+		}
+		if asked == 0 {
+			t.Errorf("%s makes no kernel call", path)
+		}
+	}
+	own := w.node.For(operation.Everything())
+	w.around.watch(0, nil)
+	_, err = own.Tree(t.Context())
+	w.OK(err)
+	admin.InspectOf(t.Context(), own, true)
+	calls, _ := w.around.watched()
+	changesNothing(t, "the admin endpoint", calls)
+}
+
+// requests returns a function that makes the i-th request of a method, of values by the end of a field's name, and says
+// how many there are.
+func requests(t *testing.T, path string) func(values map[string][]any, i int) (request, response proto.Message,
+	count int) {
+	t.Helper()
+	files, err := released.Descriptors()
+	caller.OK(t, err)
+	found, err := files.FindDescriptorByName(protoreflect.FullName(strings.Replace(path[1:], "/", ".", 1)))
+	caller.OK(t, err)
+	method := found.(protoreflect.MethodDescriptor)
+	return func(values map[string][]any, i int) (request, response proto.Message, count int) {
+		m := dynamicpb.NewMessage(method.Input())
+		count = fill(m, values, i)
+		return m, dynamicpb.NewMessage(method.Output()), count
+	}
+}
+
+func fill(m protoreflect.Message, values map[string][]any, i int) (count int) {
+	count = 1
+	fields := m.Descriptor().Fields()
+	for at := range fields.Len() {
+		field := fields.Get(at)
+		if field.Message() != nil {
+			count = max(count, fill(m.Mutable(field).Message(), values, i))
+			continue
+		}
+		name := strings.ToLower(strings.ReplaceAll(string(field.Name()), "_", ""))
+		for end, some := range values {
+			value := protoreflect.ValueOf(some[i%len(some)])
+			if _, text := value.Interface().(string); strings.HasSuffix(name, end) &&
+				text == (field.Kind() == protoreflect.StringKind) {
+				m.Set(field, value)
+				count = max(count, len(some))
+			}
+		}
+	}
+	return count
+}
+
+// reading are the kernel calls that change nothing, whatever their parameters.
+var reading = []string{
+	"AccessList", "AdapterInterfaces", "DependentServices", "DevicesForISCSISession", "DiskFreeSpace", "DiskInterfaces",
+	"FinalPath", "FsInformation", "ISCSIDiscoveryMechanisms", "ISCSIPersistentLogins", "ISCSISessionList", "Information",
+	"QueryService", "ReadAt", "RegistryStrings", "ReportISCSISendTargetPortals", "ReportISCSITargetPortals",
+	"ReportISCSITargets", "SMBGlobalMappings", "SystemFirmwareTable", "SystemWindowsDirectory", "VolumeInformation",
+	"VolumeNameForMountPoint", "VolumeNames", "VolumePathNames", "WaitForDeviceInstalls",
+}
+
+// changesNothing asserts that kernel calls are known to change nothing.
+func changesNothing(t *testing.T, of string, calls []kernel.Call) {
+	t.Helper()
+	const writing = win32.GENERIC_WRITE | win32.FILE_WRITE_DATA | win32.DELETE | win32.WRITE_DAC
+	for _, call := range calls {
+		reads := slices.Contains(reading, call.Function)
+		switch call.Function {
+		case "OpenDevice":
+			// A disk is opened so to ask for its size.
+			reads = call.Parameters[0].(uint32)&writing == 0 || strings.HasPrefix(call.Object, `\\.\PhysicalDrive`)
+		case "OpenFile":
+			how := call.Parameters[0].(kernel.OpenOptions)
+			reads = how.Disposition == win32.FILE_OPEN && how.Access&writing == 0
+		case "DeviceIoControl":
+			switch call.Code {
+			case win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_IS_WRITABLE, win32.IOCTL_DISK_GET_PARTITION_INFO_EX,
+				win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
+				win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, win32.IOCTL_DISK_GET_LENGTH_INFO, win32.IOCTL_DISK_ARE_VOLUMES_READY,
+				win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, // Windows asks the disk again
+				win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, win32.IOCTL_STORAGE_QUERY_PROPERTY,
+				win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.IOCTL_VOLUME_IS_OFFLINE,
+				win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, win32.IOCTL_MOUNTMGR_QUERY_POINTS, win32.FSCTL_IS_VOLUME_MOUNTED,
+				win32.FSCTL_GET_NTFS_VOLUME_DATA, win32.FSCTL_GET_REPARSE_POINT:
+				reads = true
+			}
+		}
+		if !reads {
+			t.Errorf("%s: %s %s %s %v", of, call.Function, win32.ControlCodeName(call.Code), call.Object, call.Parameters)
+		}
+	}
+}
