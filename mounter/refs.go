@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 )
 
 // GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
@@ -74,9 +75,6 @@ type kubelet struct {
 	files fs.FS
 }
 
-// places are where kubelet has drivers stage and publish volumes.
-var places = []string{"plugins/kubernetes.io/csi/*/*/globalmount", "pods/*/volumes/kubernetes.io~csi/*/mount"}
-
 // volumes returns the paths at which volumes may be staged or published. A name that cannot be read is an error: a
 // volume that is passed over would count as gone.
 func (k kubelet) volumes() ([]string, error) {
@@ -88,7 +86,7 @@ func (k kubelet) volumes() ([]string, error) {
 			"off Windows, those of a test's node are at its HostPath: %w", k.path, err)
 	}
 	var all []string
-	for _, pattern := range places {
+	for _, pattern := range []string{kubeletpath.Staged, kubeletpath.Published} {
 		found, err := k.below(".", strings.Split(pattern, "/"))
 		if err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
@@ -177,16 +178,17 @@ func (r *suggestedRule) minimize() {
 // driverDir returns the directory of a driver that a path lies in: that of all pods, the driver's own below plugins, or
 // else the parent. Kubelet names them all, so the next volume lies there too.
 func driverDir(path winpath.Path) string {
-	names := path.Components()
+	names, staged := path.Components(), strings.Split(kubeletpath.Staged, "/") // plugins, kubernetes.io, csi, …
+	pods, _, _ := strings.Cut(kubeletpath.Published, "/")
 	depth := max(len(names)-1, 0)
 	for i, name := range names {
 		below := names[i+1:]
 		switch folded := winpath.Fold(name); {
-		case folded == "pods":
+		case folded == pods:
 			depth = i + 1
-		case folded == "plugins" && len(below) > 0 && winpath.Fold(below[0]) != "kubernetes.io":
+		case folded == staged[0] && len(below) > 0 && winpath.Fold(below[0]) != staged[1]:
 			depth = i + 2
-		case folded == "plugins" && len(below) > 2 && winpath.Fold(below[1]) == "csi":
+		case folded == staged[0] && len(below) > 2 && winpath.Fold(below[1]) == staged[2]:
 			depth = i + 4
 		default:
 			continue

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -225,8 +226,10 @@ func (o *op) endsNowhere(s winfs.Stat, at winpath.Path) api.DanglingKind {
 	switch {
 	case errdefs.IsMissing(err):
 		return api.DanglingKind_DANGLING_KIND_LINK
-	case err == nil && s.Reparse == nil && globalmount.MatchString(end.String()):
-		return api.DanglingKind_DANGLING_KIND_NOT_MOUNTED // what a pod writes there fills the system disk
+	case err == nil && s.Reparse == nil:
+		if _, _, staged := kubeletpath.ParseStaged(end.String()); staged {
+			return api.DanglingKind_DANGLING_KIND_NOT_MOUNTED // what a pod writes there fills the system disk
+		}
 	}
 	return 0
 }

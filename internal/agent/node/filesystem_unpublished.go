@@ -3,19 +3,15 @@
 package node
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
-
-// globalmount matches kubelet's path at which a CSI driver stages a volume, with kubelet's directory.
-// https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
-var globalmount = regexp.MustCompile(`(?i)^(.+)\\plugins\\kubernetes\.io\\csi\\[^\\]+\\[^\\]+\\globalmount$`)
 
 // ShareLink is a link to a share.
 type ShareLink struct {
@@ -69,7 +65,7 @@ func (s *published) leads(at *win32.ReparsePoint, path winpath.Path) {
 		return
 	}
 	s.mounts[path.Key()] = device
-	if globalmount.MatchString(path.String()) {
+	if _, _, staged := kubeletpath.ParseStaged(path.String()); staged {
 		s.staged = append(s.staged, &api.Unpublished{Path: path.String(), Target: device})
 		return
 	}
@@ -101,8 +97,8 @@ func (s *brokenLinkScan) complete() bool { return s.err == nil && !s.unseen }
 // unpublished returns the staged volumes to which nothing else leads, by path; none if it cannot have seen every link.
 func (s *brokenLinkScan) unpublished() (all []*api.Unpublished) {
 	for _, u := range s.staged {
-		kubelet := globalmount.FindStringSubmatch(u.GetPath())[1]
-		if s.complete() && s.kubelets[winpath.Fold(kubelet)] &&
+		kubelet, _, staged := kubeletpath.ParseStaged(u.GetPath())
+		if staged && s.complete() && s.kubelets[winpath.Fold(kubelet)] &&
 			!s.reached[winpath.Fold(u.GetPath())] && !s.reached[u.GetTarget()] {
 			all = append(all, u)
 		}

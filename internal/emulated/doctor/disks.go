@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
@@ -215,14 +216,9 @@ func (r *report) full() {
 	}
 }
 
-// staged matches kubelet's path at which a CSI driver stages a volume, with the driver's name or, before Kubernetes
-// 1.24, pv.
-// https://github.com/kubernetes/kubernetes/blob/v1.34.0/pkg/volume/csi/csi_attacher.go, makeDeviceMountPath
-var staged = regexp.MustCompile(`(?i)\\plugins\\kubernetes\.io\\csi\\([^\\]+)\\[^\\]+\\globalmount\\?$`)
-
 // GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
 func GlobalmountKey(path string) string {
-	if !staged.MatchString(path) {
+	if _, _, staged := kubeletpath.ParseStaged(path); !staged {
 		return ""
 	}
 	return strings.ToLower(strings.TrimSuffix(path, `\`))
@@ -233,8 +229,8 @@ func (r *report) driverOf(path string) string {
 	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
 		return driver
 	}
-	if of := staged.FindStringSubmatch(path); len(of) > 1 && of[1] != "pv" {
-		return of[1]
+	if _, driver, _ := kubeletpath.ParseStaged(path); driver != "pv" {
+		return driver
 	}
 	return ""
 }

@@ -27,7 +27,7 @@ func (r *report) dangling() {
 		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
 		switch kind := d.GetKind(); {
 		case mountPoint(d) && !gone:
-		case mountPoint(d) && staged.MatchString(d.GetPath()):
+		case mountPoint(d) && GlobalmountKey(d.GetPath()) != "":
 			r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
 				evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
 				`until then a pod with the volume may wait here: "exists but is not a directory"`)
