@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -72,7 +73,10 @@ func stepScenarios() map[string]scenario {
 				d.scribble(other, 512, "EFI PART")
 				_, _, at := d.mounted()
 				wantCode(d.t, "a disk that is not there", d.stageDisk(unknownDisk, d.unusedPath()), codes.NotFound)
-				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "serial-", path: d.unusedPath()}),
+				for range 2 {
+					d.attached(bundle.Spec{LUNAuto: true, SerialNumber: "twin"})
+				}
+				wantCode(d.t, "several disks", d.do("StageDisk", values{serial: "twin", path: d.unusedPath()}),
 					codes.FailedPrecondition)
 				wantCode(d.t, "another volume there", d.stageDisk(other, at), codes.FailedPrecondition)
 				wantCode(d.t, "read-only and without a file system",

@@ -16,8 +16,8 @@ import (
 
 // works reports whether a mapping need not be made again. False, with no error, means that only other credentials can
 // repair it, as the server refuses those that it has or it has none, and that no other user loses it by that: the
-// table in docs/decisions/shares.md. After anything else pods may have to wait but lose nothing, while a removed mapping
-// is gone for good. So it is an error: the server cannot be reached, or Windows was short of memory.
+// table in docs/decisions/shares.md. After anything else pods may have to wait but lose nothing; a removed mapping is
+// gone for good. So it is an error: the server cannot be reached, or Windows was short of memory.
 func (s *sharing) works(share winpath.UNC, mapping *kernel.SMBGlobalMapping) (bool, error) {
 	failure := s.openOnShare(winfs.ShareRoot(s.key), win32.FILE_DIRECTORY_FILE)
 	opens, denied := failure == nil, errdefs.IsDenied(failure)

@@ -182,7 +182,7 @@ func smbError(class errdefs.Class, cause error, format string, args ...any) erro
 	return e
 }
 
-// WMI has few threads for the calls that map and unmap shares. Each call keeps one until its server has answered, or the
+// WMI has few threads for the calls that map and unmap shares. Each call keeps one until its server answers, or the
 // redirector has given the server up.
 const (
 	callsOfServer = 2                // of a kind at a time

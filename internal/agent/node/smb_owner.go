@@ -9,7 +9,7 @@ import (
 )
 
 // A sharing is a share whose mapping an operation may change, with what is recorded of it. No other operation of any
-// process with these records changes either meanwhile. What cannot be read or written is not known, and then the mapping
+// process with these records changes either meanwhile. What cannot be read or written is unknown, and then the mapping
 // stays: docs/decisions/users-of-shares.md.
 type sharing struct {
 	*op
