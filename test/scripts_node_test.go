@@ -5,12 +5,15 @@
 package test_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
 // ctl runs csi-proxyctl and returns its output.
@@ -31,6 +34,15 @@ func formatted(ts *testscript.TestScript, args []string) {
 func staged(ts *testscript.TestScript, args []string) {
 	formatted(ts, args)
 	ctl(ts, "volume", "mount", ts.Getenv("VOLUME"), ts.Getenv("STAGING"))
+}
+
+// stage SHARE PATH has a driver stage a volume of a share.
+func stageShare(ts *testscript.TestScript, args []string) {
+	client := csiproxy.New(csiproxy.Options{SocketDir: ts.Getenv("CSI_PROXY_SOCKET_DIR")})
+	defer client.Close()
+	_, err := client.NodeSteps.StageShare(context.Background(), &csiproxy.StageShareRequest{RemotePath: args[0],
+		TargetPath: args[1], Username: "csi", Password: "csi-password"})
+	ts.Check(err)
 }
 
 // write PATH TEXT writes a file of the node as a workload on it would.
