@@ -57,6 +57,7 @@ func TestMistakesInFiles(t *testing.T) {
 		{plain + "  services: ['Lanman*']\n", `file:7: rules[0].services[0]: "Lanman*" is not the name of a service, nor * alone`},
 		{plain + "  smbServers: ['\\\\fs\\share']\n", `is not the name of a server`},
 		{plain + "  smbServers: ['fs*']\n", `is not the name of a server`},
+		{plain + "  smbServers: [\"bac\u212Aup\"]\n", "has a letter that looks like k or s and is another one"},
 		{plain + "  iscsiPortals: ['192.0.2.1:3260']\n", "a port is not part of it"},
 		{plain + "  iscsiPortals: ['2001:db8::1%eth0']\n", "is not an address"},
 		{plain + "  iscsiTargets: ['iqn.*.com']\n", "has a * that is not at its end"},
