@@ -39,7 +39,7 @@ func staged(ts *testscript.TestScript, args []string) {
 // stage SHARE PATH has a driver stage a volume of a share.
 func stageShare(ts *testscript.TestScript, args []string) {
 	client := csiproxy.New(csiproxy.Options{SocketDir: ts.Getenv("CSI_PROXY_SOCKET_DIR")})
-	defer client.Close()
+	defer func() { ts.Check(client.Close()) }()
 	_, err := client.NodeSteps.StageShare(context.Background(), &csiproxy.StageShareRequest{RemotePath: args[0],
 		TargetPath: args[1], Username: "csi", Password: "csi-password"})
 	ts.Check(err)

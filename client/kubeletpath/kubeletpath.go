@@ -16,8 +16,8 @@ const (
 	Published = "pods/*/volumes/kubernetes.io~csi/*/mount"
 )
 
-var staged = regexp.MustCompile(`(?i)^(.+)\\` + strings.NewReplacer("/", `\\`, ".", `\.`, "*", `([^\\]+)`).Replace(Staged) +
-	`\\?$`)
+var staged = regexp.MustCompile(`(?i)^(.+)\\` +
+	strings.NewReplacer("/", `\\`, ".", `\.`, "*", `([^\\]+)`).Replace(Staged) + `\\?$`)
 
 // ParseStaged returns kubelet's directory and the driver's name of a Windows path at which a volume is staged, in any
 // case and with or without a backslash at its end. It returns false for other paths.

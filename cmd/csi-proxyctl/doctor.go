@@ -41,8 +41,8 @@ func doctorCommand(a *connection) *cobra.Command {
 It looks at the agent's endpoints and their versions, services, the agent's privileges and directories, disks, volumes,
 mount points and links, SMB mappings, iSCSI sessions, and operations that hang. It asks each disk, enters each share to
 which a link leads, and changes nothing. If the agent has no admin endpoint, it uses what the storage API shows, which
-brings the volumes online that it lists, and says what is missing. Commands are for PowerShell, or a POSIX shell beside an emulated node. The exit code is 0 if
-nothing is worse than a note, else 1.
+brings the volumes online that it lists, and says what is missing. Commands are for PowerShell, or a POSIX shell beside
+an emulated node. The exit code is 0 if nothing is worse than a note, else 1.
 
 -o npd prints the worst finding in one line, for a custom plugin of node-problem-detector. A note is no problem there,
 and the exit code is 2 if something could not be looked at.`

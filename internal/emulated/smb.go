@@ -33,8 +33,8 @@ func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
 // encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed,
-// nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE. In a scenario without the Workstation service
-// it runs.
+// nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE. The Workstation service runs in a scenario
+// that lacks it.
 func (c *smbClient) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
 	requirePrivacy bool) error {
 	return c.node.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {

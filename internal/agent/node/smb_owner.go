@@ -124,8 +124,8 @@ func (o *op) recordedUsers(wanted func(key, target string) bool) (map[string][]s
 	return users, nil
 }
 
-// usedByOthers reports whether the share has other users, or may have. Users by the smb group have no names, so that one
-// of them cannot be told from another.
+// usedByOthers reports whether the share has other users, or may have. Users by the smb group have no names, so one of
+// them cannot be told from another.
 func (s *sharing) usedByOthers() bool {
 	users, err := s.users()
 	return err != nil || len(users) > 0 || !s.by.IsZero() && s.known.Asked

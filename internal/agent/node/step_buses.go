@@ -37,7 +37,7 @@ const busUnread = ^uint32(0)
 
 // hasSerial reports whether a serial number is a disk's, whole and in upper or lower case. Windows' NVMe driver appends
 // the namespace and a dot, vol0123456789abcdef0_00000001., if the namespace has no identifier of its own. Of a
-// controller's namespaces, only the first counts without them: another one would be the first's disk while that is late.
+// controller's namespaces, only the first counts without them: another would be the first's disk while that is late.
 //
 // Source: aws-ebs-csi-driver, FindDevicePath in pkg/mounter.
 func hasSerial(d foundDisk, want string) bool {

@@ -123,7 +123,7 @@ func (o *op) leaveShare(use records.Record, target winpath.Path) error {
 }
 
 // CleanShares leaves the shares of recorded targets whose links are gone, as after a death in StageShare of a volume
-// that kubelet never asked for again, and forgets shares that are not mapped. The agent calls it when it starts. While a
+// that kubelet never asked for again, and forgets shares that are not mapped. The agent calls it at its start. While a
 // working directory cannot be used it leaves none: links there would look gone.
 func (s *Steps) CleanShares(ctx context.Context) error {
 	if s.node.records == nil {
