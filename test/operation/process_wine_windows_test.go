@@ -37,11 +37,10 @@ func answersOnWine() map[string]string {
 		"nodesteps GetUsage":   "NotFound", // a plain directory
 		"nodesteps Publish":    "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
 		"nodesteps StageDisk":  "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
-		"nodesteps StageShare": "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
-		"nodesteps Unstage":    "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
+		"nodesteps StageShare": "Unavailable MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
 
-		"smb NewSmbGlobalMapping":    "Unimplemented MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
-		"smb RemoveSmbGlobalMapping": "Unimplemented MSFT_SmbGlobalMapping.Remove ERROR_NOT_SUPPORTED",
+		"smb NewSmbGlobalMapping":    "Unavailable MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
+		"smb RemoveSmbGlobalMapping": "Unavailable MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",
 
 		"volume FormatVolume":              "Unimplemented",
 		"volume GetDiskNumberFromVolumeID": "Unimplemented",
