@@ -15,8 +15,8 @@ func locate(target, _ string) (endpoint, error) {
 	return locatePipe(target)
 }
 
-// openAddress opens a pipe, or waits while it is busy, at anonymous level: the agent can't act as the caller. A pipe of a
-// user that cannot be the agent's is refused.
+// openAddress opens a pipe, or waits while it is busy, at anonymous level: the agent can't act as the caller. A pipe of
+// a user that cannot be the agent's is refused.
 // https://learn.microsoft.com/windows/win32/ipc/named-pipe-client
 func openAddress(ctx context.Context, address string) (net.Conn, error) {
 	conn, err := winio.DialPipeContext(ctx, address)

@@ -43,7 +43,7 @@ func TestAPipeOfAnotherUserIsRefused(t *testing.T) {
 		}()
 		if onWine() { // the first instance is not for clients
 			if occupied, err := winio.DialPipe(`\\.\pipe\`+name, nil); err == nil {
-				defer occupied.Close()
+				t.Cleanup(func() { _ = occupied.Close() })
 			}
 		}
 		connection, err := dial.Open(t.Context(), `\\.\pipe\`+name, dial.Options{})
