@@ -258,7 +258,7 @@ func (o *op) refuseSystemExtent(n systemUses, id winpath.VolumeID, extent win32.
 	defer d.Close()
 	layout, partition, err := d.partitionAt(extent.StartingOffset)
 	if err != nil {
-		return errdefs.Errorf(err, "reading the partitions of disk %d, to see whether Windows needs volume %s", d.number, id)
+		return err
 	}
 	if what := cmp.Or(used, n.holds(layout)); what != "" {
 		return errdefs.FailedPrecondition.Errorf(reason.SystemDisk, "%s disk %d, so volume %s on it is not %s",

@@ -4,12 +4,15 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 )
 
@@ -62,8 +65,19 @@ func read[T any](ctx context.Context, n *Node, request operation.Request, f func
 		var zero T
 		return zero, err
 	}
-	return operation.Read(ctx, n.operations, request,
-		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
+	return operation.Read(ctx, n.operations, request, inWords(n, f))
+}
+
+// inWords returns an operation's function: an error that no step put into words says at least what was being done, and
+// has the class of its code.
+func inWords[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation) (T, error) {
+	return func(o *operation.Operation) (T, error) {
+		value, err := f(n.op(o))
+		if code := win32.Errno(0); errors.As(err, &code) {
+			err = errdefs.Errorf(err, "%v", o.Request)
+		}
+		return value, err
+	}
 }
 
 // readOf runs a read of the one object that a caller's text names, by the function that parses it.
@@ -100,8 +114,7 @@ func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f 
 		var zero T
 		return zero, err
 	}
-	return operation.Change(ctx, n.operations, request,
-		func(o *operation.Operation) (T, error) { return f(n.op(o)) })
+	return operation.Change(ctx, n.operations, request, inWords(n, f))
 }
 
 // change runs an operation that changes something.
