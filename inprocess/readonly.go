@@ -23,13 +23,13 @@ func readOnlyEndpoint(disks *node.Disks) server.Endpoint {
 		}
 	}
 	return server.Endpoint{Name: "inprocess", Services: []server.Service{{Name: diskService, Methods: []server.Method{
-		server.Unary("GetDiskReadOnly", server.LimitRead,
+		server.Unary("GetDiskReadOnly", node.LimitRead,
 			func(ctx context.Context, number *wrapperspb.UInt32Value) (*wrapperspb.BoolValue, error) {
 				readOnly, err := disks.GetDiskReadOnly(ctx, number.GetValue())
 				return wrapperspb.Bool(readOnly), err
 			}),
-		server.Unary("MakeDiskReadOnly", server.LimitWrite, set(true)),
-		server.Unary("MakeDiskWritable", server.LimitWrite, set(false)),
+		server.Unary("MakeDiskReadOnly", node.LimitWrite, set(true)),
+		server.Unary("MakeDiskWritable", node.LimitWrite, set(false)),
 	}}}}
 }
 

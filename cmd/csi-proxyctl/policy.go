@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
@@ -46,12 +47,12 @@ code 5.`
 	client := flags.StringArray("client", nil, "a property of the client, `FIELD=VALUE`: uid, cgroup, sid, elevated, "+
 		"image or container; may be repeated")
 	method := flags.String("method", "", "`GROUP/VERSION/METHOD` that is called, such as volume/v1/FormatVolume")
-	names := map[policy.Meaning]*[]string{
-		policy.Path:    flags.StringArray("path", nil, "Windows `path` that the request names; may be repeated"),
-		policy.Service: flags.StringArray("service", nil, "Windows `service` that the request names"),
-		policy.Share:   flags.StringArray("share", nil, "`path` on a file server that the request names"),
-		policy.Portal:  flags.StringArray("portal", nil, "`address` of an iSCSI portal that the request names"),
-		policy.Target:  flags.StringArray("target", nil, "iSCSI `target` that the request names"),
+	names := map[node.Meaning]*[]string{
+		node.NamesPath:    flags.StringArray("path", nil, "Windows `path` that the request names; may be repeated"),
+		node.NamesService: flags.StringArray("service", nil, "Windows `service` that the request names"),
+		node.NamesShare:   flags.StringArray("share", nil, "`path` on a file server that the request names"),
+		node.NamesPortal:  flags.StringArray("portal", nil, "`address` of an iSCSI portal that the request names"),
+		node.NamesTarget:  flags.StringArray("target", nil, "iSCSI `target` that the request names"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		working, err := winpath.NewWorkingDirs(*dirs)

@@ -15,10 +15,13 @@ import (
 
 	"go.yaml.in/yaml/v4"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -100,9 +103,14 @@ func (s *suggestion) add(e auditEntry) bool {
 	}
 	r := s.ruleOf(c, e)
 	addTo(&r.Methods, policy.Written(e.Method))
-	var request any
-	if json.Unmarshal(e.Request, &request) == nil {
-		s.addNames(r, e, "", request)
+	request, err := node.RequestAt(e.Method, func(message any) error {
+		return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(e.Request, message.(proto.Message)) //nolint:forcetypeassert // the API's messages are
+	})
+	if err == nil {
+		_ = node.EachText(request, func(_ protoreflect.FieldDescriptor, meaning node.Meaning, text string) error {
+			s.addName(r, e, meaning, text)
+			return nil
+		})
 	}
 	return true
 }
@@ -131,34 +139,26 @@ func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
 	return r
 }
 
-func (s *suggestion) addNames(r *suggestedRule, e auditEntry, field string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for field, below := range value {
-			s.addNames(r, e, field, below)
+func (s *suggestion) addName(r *suggestedRule, e auditEntry, meaning node.Meaning, text string) {
+	if meaning >= node.NamesPath && (e.Code != codes.OK.String() || strings.Contains(text, "*")) {
+		s.namesLeftOut++
+		return
+	}
+	switch meaning {
+	case node.NamesPath:
+		if path, err := winpath.Parse(text, winpath.Options{ForwardSlash: true}); err == nil {
+			addTo(&r.Directories, driverDir(path))
 		}
-	case string:
-		meaning := policy.MeaningOf(protoreflect.Name(field))
-		if meaning >= policy.Path && (e.Code != codes.OK.String() || strings.Contains(value, "*")) {
-			s.namesLeftOut++
-			return
+	case node.NamesShare:
+		if unc, err := winpath.ParseUNC(text); err == nil {
+			addTo(&r.Servers, winpath.Fold(unc.Server))
 		}
-		switch meaning {
-		case policy.Path:
-			if path, err := winpath.Parse(value, winpath.Options{ForwardSlash: true}); err == nil {
-				addTo(&r.Directories, driverDir(path))
-			}
-		case policy.Share:
-			if unc, err := winpath.ParseUNC(value); err == nil {
-				addTo(&r.Servers, winpath.Fold(unc.Server))
-			}
-		case policy.Service:
-			addTo(&r.Services, value)
-		case policy.Portal:
-			addTo(&r.Portals, winpath.Fold(value))
-		case policy.Target:
-			addTo(&r.Targets, winpath.LowerASCII(value))
-		}
+	case node.NamesService:
+		addTo(&r.Services, text)
+	case node.NamesPortal:
+		addTo(&r.Portals, winpath.Fold(text))
+	case node.NamesTarget:
+		addTo(&r.Targets, winpath.LowerASCII(text))
 	}
 }
 

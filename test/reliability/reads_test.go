@@ -16,7 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
@@ -61,7 +61,7 @@ func TestReadsChangeNothing(t *testing.T) {
 	}
 	connection := server.NewLocal(apis.All(w.node), server.Options{Logger: klog.New(quiet{})})
 	for _, path := range policy.Methods() {
-		if !methods.Reads(path) {
+		if m, _ := node.MethodAt(path); !m.Reads {
 			continue
 		}
 		ask := requests(t, path)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
@@ -239,6 +240,10 @@ func (s Subject) attempt(call func() (result string)) (attempts []string) {
 // verdict returns the result of a call in one word.
 func verdict(err error) string {
 	var code win32.Errno
+	var answer *csiproxy.Error
+	if errors.As(err, &answer) && answer.Win32 != 0 {
+		err = win32.Errno(answer.Win32)
+	}
 	switch {
 	case err == nil:
 		return "success"

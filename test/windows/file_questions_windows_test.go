@@ -44,7 +44,7 @@ func askBlockedFile(q *inquiry) {
 		}
 		answers[name] = verdict(err)
 	}
-	answers["RmdirContents"] = verdict(q.agent().Filesystem.RmdirContents(q.Context(), dir))
+	answers["RmdirContents"] = verdict(q.agent().RmdirContents(dir))
 	_, err = os.Lstat(file)
 	answers["there then"] = fmt.Sprint(err)
 }
@@ -83,16 +83,16 @@ func askShutOut(q *inquiry) {
 			return err
 		},
 		"RemoveAll": os.RemoveAll,
-		"Rmdir":     func(path string) error { return n.Filesystem.Rmdir(q.Context(), path, true) },
+		"Rmdir":     func(path string) error { return n.Rmdir(path, true) },
 	} {
 		path, file := shut(machine.RandomName())
-		exists, err := n.Filesystem.PathExists(q.Context(), file)
+		exists, err := n.PathExists(file)
 		answers[name+", there before"] = fmt.Sprint(exists, err)
 		answers[name] = verdict(remove(path))
 		_, err = os.Lstat(path)
 		answers[name+", there then"] = fmt.Sprint(!os.IsNotExist(err))
 	}
-	q.check(n.Filesystem.Rmdir(q.Context(), dir, true))
+	q.check(n.Rmdir(dir, true))
 }
 
 func askFAT32(q *inquiry) {

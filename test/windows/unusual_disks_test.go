@@ -9,13 +9,19 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // The agent's operations on disks that drivers seldom have: on an emulated node always, and on a machine that may be
@@ -80,13 +86,12 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 }
 
 // agent returns an agent's operations on the subject.
-func (q *inquiry) agent() *node.Node {
+func (q *inquiry) agent() *caller.Calls {
 	q.Helper()
 	n, err := node.New(q.Kernel, node.Config{WorkingDirs: []string{mountParent}})
 	q.check(err)
-	n = n.For(operation.Everything())
 	n.EnablePrivileges(q.Context())
-	return n
+	return caller.By(q, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.Background()})))
 }
 
 func unusualDisks(t *testing.T, s Subject) {
@@ -116,10 +121,8 @@ func unusualDisks(t *testing.T, s Subject) {
 			q.check(errors.Join(d.Write(0, test.content), d.Detach(), d.Attach()))
 			h := q.openDisk(d.Number())
 			defer h.Close()
-			err := q.agent().Disks.PartitionDisk(t.Context(), d.Number())
-			var failed *errdefs.Error
-			if refused := errors.As(err, &failed) && failed.Class == errdefs.FailedPrecondition; refused != test.refused ||
-				!refused && err != nil {
+			err := q.agent().PartitionDisk(d.Number())
+			if refused := status.Code(err) == codes.FailedPrecondition; refused != test.refused || !refused && err != nil {
 				t.Errorf("partitioning: %v", err)
 			}
 			got := make([]byte, 512)
@@ -136,7 +139,7 @@ func unusualDisks(t *testing.T, s Subject) {
 // grownAndPulled takes a disk through a life in which it grows and is pulled out while it is mounted.
 func grownAndPulled(t *testing.T, s Subject, sector uint32) {
 	t.Helper()
-	q, ctx := &inquiry{TB: t, Subject: s}, t.Context()
+	q := &inquiry{TB: t, Subject: s}
 	n := q.agent()
 	d := s.Attach(t, 2*gib, sector)
 	// A volume arrives some time after its disk or partition. Until then only listing it waits.
@@ -145,7 +148,7 @@ func grownAndPulled(t *testing.T, s Subject, sector uint32) {
 		var volumes []string
 		var failure error
 		_, err := s.pollUntil(func() (bool, error) {
-			volumes, failure = n.Volumes.ListVolumesOnDisk(ctx, d.Number(), 0)
+			volumes, failure = n.ListVolumesOnDisk(d.Number())
 			return failure == nil, nil
 		})
 		q.check(errors.Join(err, failure))
@@ -154,27 +157,27 @@ func grownAndPulled(t *testing.T, s Subject, sector uint32) {
 		}
 		return volumes[0]
 	}
-	q.check(n.Disks.PartitionDisk(ctx, d.Number()))
+	q.check(n.PartitionDisk(d.Number()))
 	volume := arrived()
-	q.check(n.Volumes.FormatVolume(ctx, volume))
+	q.check(n.FormatVolume(volume))
 	at := strings.TrimSuffix(q.mountPoint(), `\`)
-	q.check(n.Volumes.MountVolume(ctx, volume, at))
-	before, err := n.Volumes.GetVolumeStats(ctx, volume)
+	q.check(n.MountVolume(volume, at))
+	before, _, err := n.GetVolumeStats(volume)
 	q.check(err)
 	q.grow(d, 3*gib)
-	q.check(n.Disks.Rescan(ctx))
-	q.check(n.Volumes.ResizeVolume(ctx, arrived(), 0))
-	after, err := n.Volumes.GetVolumeStats(ctx, volume)
+	q.check(n.Rescan())
+	q.check(n.ResizeVolume(arrived(), 0))
+	after, _, err := n.GetVolumeStats(volume)
 	q.check(err)
-	if after.Total < before.Total+gib*9/10 {
-		t.Errorf("the volume has %d bytes, it had %d", after.Total, before.Total)
+	if after < before+gib*9/10 {
+		t.Errorf("the volume has %d bytes, it had %d", after, before)
 	}
 	q.check(d.Detach())
 	for range 2 { // the second time it is not mounted
-		q.check(n.Volumes.UnmountVolume(ctx, volume, at))
+		q.check(n.UnmountVolume(volume, at))
 	}
 	q.check(d.Attach())
-	q.check(n.Disks.Rescan(ctx))
-	q.check(n.Volumes.MountVolume(ctx, arrived(), at))
-	q.check(n.Volumes.UnmountVolume(ctx, volume, at))
+	q.check(n.Rescan())
+	q.check(n.MountVolume(arrived(), at))
+	q.check(n.UnmountVolume(volume, at))
 }

@@ -28,11 +28,11 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 	shown := server.Service{
 		Name: api.Admin_ServiceDesc.ServiceName,
 		Methods: []server.Method{
-			server.Unary("ListAPIs", server.LimitRead,
+			server.Unary("ListAPIs", node.LimitRead,
 				func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
 					return listAPIs(a.API()), nil
 				}),
-			server.Unary("GetTree", server.LimitRead,
+			server.Unary("GetTree", node.LimitRead,
 				func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
 					n, err := a.Node()
 					if err != nil {
@@ -40,7 +40,7 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 					}
 					return n.Tree(ctx)
 				}),
-			server.Unary("Inspect", server.LimitWrite,
+			server.Unary("Inspect", node.LimitWrite,
 				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {
 					n, err := a.Node()
 					if err != nil {

@@ -23,6 +23,7 @@ import (
 	hub "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	v9 "github.com/kubernetes-csi/csi-proxy/client/versions/testdata/addition/disk/v9"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
@@ -34,11 +35,11 @@ import (
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{
-		server.Unary("GetDiskStats", server.LimitRead,
+		server.Unary("GetDiskStats", node.LimitRead,
 			func(_ context.Context, r *hub.GetDiskStatsRequest) (*hub.GetDiskStatsResponse, error) {
 				return &hub.GetDiskStatsResponse{TotalBytes: int64(r.GetDiskNumber()) << 30}, nil
 			}),
-		server.Unary("SetDiskState", server.LimitLong,
+		server.Unary("SetDiskState", node.LimitLong,
 			func(_ context.Context, r *hub.SetDiskStateRequest) (*hub.SetDiskStateResponse, error) {
 				got.DiskNumber, got.IsOnline = r.GetDiskNumber(), r.GetIsOnline()
 				return &hub.SetDiskStateResponse{}, nil

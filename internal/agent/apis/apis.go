@@ -11,7 +11,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
@@ -22,26 +23,33 @@ import (
 // All returns the endpoints of all API groups and versions, v1 first: a driver that finds no v1 when it starts falls
 // back to a beta version for as long as it lives.
 func All(n *node.Node) []server.Endpoint {
-	hubs := map[string][]server.Method{
-		"disk":       diskMethods(n),
-		"filesystem": filesystemMethods(n),
-		"iscsi":      iscsiMethods(n),
-		"system":     systemMethods(n),
-		"smb":        smbMethods(n),
-		"volume":     volumeMethods(n),
-		"nodesteps":  nodestepsMethods(n),
-	}
-	unrouted := map[string]server.Method{"GetDiskNumberByName": getDiskNumberByName(n)}
 	var endpoints []server.Endpoint
 	for _, g := range versions.Groups() {
-		hub := hubs[g.Name]
+		var hub, alone []server.Method
+		for _, m := range node.Methods() {
+			switch {
+			case m.Group != g.Name:
+			case m.OnlyIn == "":
+				hub = append(hub, method(n, m))
+			default:
+				alone = append(alone, method(n, m))
+			}
+		}
 		endpoints = append(endpoints, endpoint(g, g.Hub, hub))
 		for _, version := range g.Versions() {
-			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, unrouted)))
+			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
 		}
 	}
 	slices.SortFunc(endpoints, inOrder)
 	return endpoints
+}
+
+// method returns a method as the server has it, which uses the node as the client of each call may.
+func method(n *node.Node, m node.Method) server.Method {
+	return server.NewMethod(m.Name, m.Limit, m.NewRequest,
+		func(ctx context.Context, request proto.Message) (proto.Message, error) {
+			return m.Call(ctx, n.For(server.ScopeOf(ctx)), request)
+		})
 }
 
 // inOrder compares endpoints for the order in which they are opened and listed: v1 first, then by group and version.
@@ -56,14 +64,6 @@ func inOrder(a, b server.Endpoint) int {
 	return cmp.Or(later(a)-later(b), strings.Compare(a.Group, b.Group), int(order))
 }
 
-// unary returns a method that uses the node as the client of its call may.
-func unary[Request, Response any](n *node.Node, name string, limit time.Duration,
-	handle func(context.Context, *node.Node, *Request) (*Response, error)) server.Method {
-	return server.Unary(name, limit, func(ctx context.Context, r *Request) (*Response, error) {
-		return handle(ctx, n.For(server.ScopeOf(ctx)), r)
-	})
-}
-
 func endpoint(g versions.Group, version string, methods []server.Method) server.Endpoint {
 	return server.Endpoint{
 		Name: "csi-proxy-" + g.Name + "-" + version, Group: g.Name, Version: version,
@@ -71,16 +71,16 @@ func endpoint(g versions.Group, version string, methods []server.Method) server.
 	}
 }
 
-// routed returns the methods of an old version, which lead to those of its hub. It panics if the hub lacks one of them.
-func routed(routes []versions.Route, hub []server.Method, unrouted map[string]server.Method) []server.Method {
+// routed returns the methods of an old version, which lead to those of its hub, or which it alone has. It panics if one
+// of them is missing.
+func routed(routes []versions.Route, hub, alone []server.Method) []server.Method {
 	methods := make([]server.Method, 0, len(routes))
 	for _, r := range routes {
+		leads, name := hub, r.Hub
 		if r.Kind == versions.Alone {
-			methods = append(methods, unrouted[r.Method])
-			continue
+			leads, name = alone, r.Method
 		}
-		i := slices.IndexFunc(hub, func(m server.Method) bool { return m.Name == r.Hub })
-		m := hub[i]
+		m := leads[slices.IndexFunc(leads, func(m server.Method) bool { return m.Name == name })]
 		if r.Mapping != nil {
 			m = m.Through(r.Mapping)
 		}

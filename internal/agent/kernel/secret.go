@@ -15,9 +15,6 @@ const redacted = "[redacted]"
 // not in an unexported field of a printed struct, so no printed struct has such a field.
 type Secret []byte
 
-// Wipe overwrites the secret with zeros. Copies of it stay.
-func (s Secret) Wipe() { clear(s) }
-
 // String hides the secret.
 func (Secret) String() string { return redacted }
 

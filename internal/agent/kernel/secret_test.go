@@ -45,11 +45,3 @@ func TestSecretShowsNowhere(t *testing.T) {
 		}
 	}
 }
-
-func TestWipe(t *testing.T) {
-	secret := kernel.Secret("hunter2")
-	secret.Wipe()
-	if !bytes.Equal(secret, make([]byte, 7)) {
-		t.Error("the bytes are still there")
-	}
-}

@@ -39,18 +39,18 @@ func TestDeniedDisk(t *testing.T) {
 		change bool
 		do     func(ctx context.Context, n *Node, volume string) error
 	}{
-		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return n.Disks.PartitionDisk(ctx, 1) }},
+		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return by(n).PartitionDisk(ctx, 1) }},
 		"state": {changes, func(ctx context.Context, n *Node, _ string) error {
-			return n.Disks.SetDiskState(ctx, 1, true)
+			return by(n).SetDiskState(ctx, 1, true)
 		}},
 		"read-only": {changes, func(ctx context.Context, n *Node, _ string) error {
 			return n.Disks.SetDiskReadOnly(ctx, 1, false)
 		}},
 		"resize": {changes, func(ctx context.Context, n *Node, volume string) error {
-			return n.Volumes.ResizeVolume(ctx, volume, 0)
+			return by(n).ResizeVolume(ctx, volume, 0)
 		}},
-		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error { return of(n.Disks.GetDiskStats)(ctx, 1) }},
-		"rescan":     {looks, func(ctx context.Context, n *Node, _ string) error { return n.Disks.Rescan(ctx) }},
+		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error { return of(by(n).GetDiskStats)(ctx, 1) }},
+		"rescan":     {looks, func(ctx context.Context, n *Node, _ string) error { return by(n).Rescan(ctx) }},
 	}
 	for name, operation := range operations {
 		for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION} {

@@ -84,8 +84,9 @@ func TestCallsForIdentifiers(t *testing.T) {
 			}, test.disk)
 			for _, want := range []int32{test.together, test.apart} {
 				calls = 0
-				ids, err := n.Disks.ListDiskIDs(t.Context())
-				if diff := cmp.Diff(test.want, ids[1]); diff != "" || err != nil {
+				ids, err := by(n).ListDiskIDs(t.Context())
+				got := DiskIDs{ids[1].GetPage83(), ids[1].GetSerialNumber()}
+				if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 					t.Errorf("apart %t: %v (-want +got)\n%s", apart, err, diff)
 				}
 				if calls != want {
@@ -112,13 +113,13 @@ func TestCallsOfListings(t *testing.T) {
 	n, _, calls := countedNode(t, func(call kernel.Call) bool {
 		return strings.HasPrefix(call.Object, `\\?\scsi#`) && !strings.Contains(call.Object, "#0")
 	}, disks...)
-	if ids, err := n.Disks.ListDiskIDs(t.Context()); err != nil || len(ids) != 41 || ids[40].SerialNumber != "serial-39" {
+	if ids, err := by(n).ListDiskIDs(t.Context()); err != nil || len(ids) != 41 || ids[40].SerialNumber != "serial-39" {
 		t.Errorf("got %v, %v", ids, err)
 	}
 	if got := calls.Swap(0); got != 40*3 {
 		t.Errorf("ListDiskIDs made %d calls for 40 disks, want 3 each", got)
 	}
-	if locations, err := n.Disks.ListDiskLocations(t.Context()); err != nil || len(locations) != 41 ||
+	if locations, err := by(n).ListDiskLocations(t.Context()); err != nil || len(locations) != 41 ||
 		locations[39].LUNID != "38" || locations[40].LUNID != "" {
 		t.Errorf("got %v, %v", locations, err)
 	}
@@ -137,10 +138,10 @@ func TestPartitionLeadsToItsVolume(t *testing.T) {
 		return call.Function == "VolumeNames" ||
 			call.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.HasPrefix(call.Object, `\\?\Volume{`)
 	}, disks...)
-	if _, err := n.Volumes.ListVolumesOnDisk(t.Context(), 2, 0); err != nil {
+	if _, err := by(n).ListVolumesOnDisk(t.Context(), 2, 0); err != nil {
 		t.Fatal(err)
 	}
-	must(t, n.Disks.PartitionDisk(t.Context(), 1))
+	must(t, by(n).PartitionDisk(t.Context(), 1))
 	if got := asked.Load(); got != 2 {
 		t.Errorf("%d volumes were asked, want the disk's own, each once", got)
 	}
@@ -152,7 +153,7 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
 	n, k, lists := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
-		ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), number, 0)
+		ids, err := by(n).ListVolumesOnDisk(t.Context(), number, 0)
 		if err != nil || len(ids) != 1 {
 			t.Fatalf("disk %d: %v, %v", number, ids, err)
 		}
@@ -196,7 +197,7 @@ func TestManySlowListings(t *testing.T) {
 		var listings sync.WaitGroup
 		for range callers {
 			listings.Go(func() {
-				if ids, err := n.Disks.ListDiskIDs(t.Context()); err != nil || len(ids) != 1+len(disks) {
+				if ids, err := by(n).ListDiskIDs(t.Context()); err != nil || len(ids) != 1+len(disks) {
 					t.Errorf("%d disks, %v", len(ids), err)
 				}
 			})

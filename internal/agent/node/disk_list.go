@@ -6,19 +6,19 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/klog/v2"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	v1alpha1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
-
-// Disks is the disk group. A disk is named by its Windows disk number, which may change with a reboot and is reused.
-type Disks struct{ node *Node }
 
 // DiskIDs identify a disk wherever it is attached.
 type DiskIDs struct {
@@ -30,15 +30,24 @@ type DiskIDs struct {
 }
 
 // ListDiskIDs returns the identifiers of every disk, offline and raw ones included. One that a disk lacks is empty.
-func (d *Disks) ListDiskIDs(ctx context.Context) (map[uint32]DiskIDs, error) {
-	return read(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (map[uint32]DiskIDs, error) {
-		ids := map[uint32]DiskIDs{}
-		found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.run.Context), nil })
-		for _, disk := range found {
-			ids[disk.number] = disk.value
+func (d *Disks) ListDiskIDs(ctx context.Context, _ *api.ListDiskIDsRequest) (*api.ListDiskIDsResponse, error) {
+	return run(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (*api.ListDiskIDsResponse, error) {
+		ids, err := o.diskIDs()
+		all := make(map[uint32]*api.DiskIDs, len(ids))
+		for number, id := range ids {
+			all[number] = &api.DiskIDs{Page83: id.Page83, SerialNumber: id.SerialNumber}
 		}
-		return ids, err
+		return &api.ListDiskIDsResponse{DiskIDs: all}, err
 	})
+}
+
+func (o *op) diskIDs() (map[uint32]DiskIDs, error) {
+	ids := map[uint32]DiskIDs{}
+	found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.run.Context), nil })
+	for _, disk := range found {
+		ids[disk.number] = disk.value
+	}
+	return ids, err
 }
 
 func (d *disk) ids(ctx context.Context) DiskIDs {
@@ -82,11 +91,20 @@ func (d *disk) descriptor(known []byte, id uint32) ([]byte, error) {
 
 // GetDiskNumberByName returns the number of the disk with a page 83 identifier. It fails if several disks have that
 // identifier: the paths to one disk without multipath, or virtual disks whose driver gives all of them the same one.
-func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, error) {
-	if name == "" {
-		return 0, errdefs.InvalidArgument.Errorf(reason.EmptyName, "the disk name is empty")
+func (d *Disks) GetDiskNumberByName(ctx context.Context,
+	r *v1alpha1.GetDiskNumberByNameRequest) (*v1alpha1.GetDiskNumberByNameResponse, error) {
+	if r.GetDiskName() == "" {
+		return nil, errdefs.InvalidArgument.Errorf(reason.EmptyName, "the disk name is empty")
 	}
-	ids, err := d.ListDiskIDs(ctx)
+	return run(ctx, d.node, operation.On("GetDiskNumberByName"),
+		func(o *op) (*v1alpha1.GetDiskNumberByNameResponse, error) {
+			number, err := o.diskNamed(r.GetDiskName())
+			return &v1alpha1.GetDiskNumberByNameResponse{DiskNumber: strconv.FormatUint(uint64(number), 10)}, err
+		})
+}
+
+func (o *op) diskNamed(name string) (uint32, error) {
+	ids, err := o.diskIDs()
 	if err != nil {
 		return 0, err
 	}
@@ -108,9 +126,12 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context, name string) (uint32, e
 }
 
 // GetDiskStats returns the current size of a disk in bytes, as the device reports it; the disk may be offline.
-func (d *Disks) GetDiskStats(ctx context.Context, number uint32) (totalBytes int64, err error) {
-	return read(ctx, d.node, operation.On("GetDiskStats", operation.Disk(number)),
-		func(o *op) (int64, error) { return o.diskBytes(number) })
+func (d *Disks) GetDiskStats(ctx context.Context, r *api.GetDiskStatsRequest) (*api.GetDiskStatsResponse, error) {
+	return run(ctx, d.node, operation.On("GetDiskStats", operation.Disk(r.GetDiskNumber())),
+		func(o *op) (*api.GetDiskStatsResponse, error) {
+			total, err := o.diskBytes(r.GetDiskNumber())
+			return &api.GetDiskStatsResponse{TotalBytes: total}, err
+		})
 }
 
 func (o *op) diskBytes(number uint32) (int64, error) {
@@ -145,11 +166,11 @@ func (o *op) diskSize(number uint32) (int64, error) {
 }
 
 // Rescan makes Windows look for added, removed and grown disks. It returns when Windows has installed new ones.
-func (d *Disks) Rescan(ctx context.Context) error {
+func (d *Disks) Rescan(ctx context.Context, _ *api.RescanRequest) (*api.RescanResponse, error) {
 	what := operation.On("Rescan", operation.Devices)
 	// An earlier rescan may have missed the disk that the caller waits for.
 	what.JoinQueuedOnly = true
-	return d.node.change(ctx, what, func(o *op) error {
+	return &api.RescanResponse{}, d.node.do(ctx, what, func(o *op) error {
 		if err := o.rescanDevices(); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -32,9 +33,16 @@ type diskPlace struct {
 // LUNs takes the first disk with the right one, on any adapter, and partitions, formats or mounts it. So only a disk
 // that a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows
 // needs, nor one beside the disk that Windows starts from, where the machine has another adapter for data disks.
-func (d *Disks) ListDiskLocations(ctx context.Context) (map[uint32]DiskLocation, error) {
-	return read(ctx, d.node, operation.On("ListDiskLocations"),
-		func(o *op) (map[uint32]DiskLocation, error) { return o.diskLocations() })
+func (d *Disks) ListDiskLocations(ctx context.Context,
+	_ *api.ListDiskLocationsRequest) (*api.ListDiskLocationsResponse, error) {
+	return run(ctx, d.node, operation.On("ListDiskLocations"), func(o *op) (*api.ListDiskLocationsResponse, error) {
+		found, err := o.diskLocations()
+		all := make(map[uint32]*api.DiskLocation, len(found))
+		for number, l := range found {
+			all[number] = &api.DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
+		}
+		return &api.ListDiskLocationsResponse{DiskLocations: all}, err
+	})
 }
 
 func (o *op) diskLocations() (map[uint32]DiskLocation, error) {

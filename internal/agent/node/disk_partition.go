@@ -7,6 +7,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -21,8 +22,9 @@ const msrLength = 16 << 20
 // other than the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is
 // ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
 // call left without a data partition is completed.
-func (d *Disks) PartitionDisk(ctx context.Context, number uint32) error {
-	return d.node.changeDisk(ctx, "PartitionDisk", number, "", (*op).partition)
+func (d *Disks) PartitionDisk(ctx context.Context, r *api.PartitionDiskRequest) (*api.PartitionDiskResponse, error) {
+	return &api.PartitionDiskResponse{}, d.node.do(ctx, operation.On("PartitionDisk", operation.Disk(r.GetDiskNumber())),
+		changing(r.GetDiskNumber(), (*op).partition))
 }
 
 func (o *op) partition(d *disk) error {

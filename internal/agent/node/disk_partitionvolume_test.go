@@ -43,18 +43,18 @@ func TestPartitionsThatMislead(t *testing.T) {
 				s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, LUN: 1, Formatted: true}, {SizeBytes: 64 << 20, LUN: 2, Formatted: true}}
 				k := &misleading{Node: emulate(t, emulated.Options{Scenario: &s})}
 				n := bare(t, k)
-				want, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0)
+				want, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
 				must(t, err)
 				k.name, k.opens = lead[0], lead[1]
-				if got, err := n.Volumes.ListVolumesOnDisk(t.Context(), 1, 0); err != nil || !slices.Equal(got, want) {
+				if got, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0); err != nil || !slices.Equal(got, want) {
 					t.Errorf("got %q, %v, want %q", got, err, want)
 				}
 				for _, path := range []string{leafPath, leafParent + `\other`} {
-					must(t, n.Volumes.MountVolume(t.Context(), want[0], path))
+					must(t, by(n).MountVolume(t.Context(), want[0], path))
 				}
 				_, err = n.Steps.Unstage(t.Context(), &api.UnstageRequest{TargetPath: leafPath})
 				must(t, err)
-				if online, err := n.Disks.GetDiskState(t.Context(), 1); err != nil || !online {
+				if online, err := by(n).GetDiskState(t.Context(), 1); err != nil || !online {
 					t.Errorf("online: %t, %v", online, err)
 				}
 			})

@@ -7,31 +7,35 @@ import (
 	"fmt"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // GetDiskState reports whether a disk is online.
-func (d *Disks) GetDiskState(ctx context.Context, number uint32) (online bool, err error) {
-	return readDisk(ctx, d.node, "GetDiskState", number, func(_ *op, d *disk) (bool, error) {
-		state, err := d.state()
-		return state.online, err
-	})
+func (d *Disks) GetDiskState(ctx context.Context, r *api.GetDiskStateRequest) (*api.GetDiskStateResponse, error) {
+	return run(ctx, d.node, operation.On("GetDiskState", operation.Disk(r.GetDiskNumber())),
+		asking(r.GetDiskNumber(), func(_ *op, d *disk) (*api.GetDiskStateResponse, error) {
+			state, err := d.state()
+			return &api.GetDiskStateResponse{IsOnline: state.online}, err
+		}))
 }
 
 // SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
-func (d *Disks) SetDiskState(ctx context.Context, number uint32, online bool) error {
-	return d.node.changeDisk(ctx, "SetDiskState", number, fmt.Sprintf("online=%t", online),
-		func(o *op, d *disk) error {
-			if online {
-				return o.bringOnline(d)
-			}
-			return o.takeOffline(d, nil)
-		})
+func (d *Disks) SetDiskState(ctx context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
+	what := operation.On("SetDiskState", operation.Disk(r.GetDiskNumber()))
+	what.Arguments = fmt.Sprintf("online=%t", r.GetIsOnline())
+	return &api.SetDiskStateResponse{}, d.node.do(ctx, what, changing(r.GetDiskNumber(), func(o *op, d *disk) error {
+		if r.GetIsOnline() {
+			return o.bringOnline(d)
+		}
+		return o.takeOffline(d, nil)
+	}))
 }
 
 type diskState struct {
@@ -126,17 +130,20 @@ func (o *op) makeWritable(d *disk) error {
 
 // GetDiskReadOnly reports whether a disk is read-only, be it that the device itself is protected.
 func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
-	return readDisk(ctx, d.node, "GetDiskReadOnly", number, func(_ *op, d *disk) (bool, error) {
-		state, err := d.state()
-		return err == nil && d.isReadOnly(state), err
-	})
+	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)),
+		asking(number, func(_ *op, d *disk) (bool, error) {
+			state, err := d.state()
+			return err == nil && d.isReadOnly(state), err
+		}))
 }
 
 // SetDiskReadOnly makes a disk read-only or writable, and does not bring it online. A disk that is so already is left
 // alone. A disk that Windows needs is not made read-only.
 func (d *Disks) SetDiskReadOnly(ctx context.Context, number uint32, readOnly bool) error {
-	return d.node.changeDisk(ctx, "SetDiskReadOnly", number, fmt.Sprintf("readOnly=%t", readOnly),
-		func(o *op, d *disk) error { return o.setReadOnly(d, readOnly) })
+	what := operation.On("SetDiskReadOnly", operation.Disk(number))
+	what.Arguments = fmt.Sprintf("readOnly=%t", readOnly)
+	return d.node.change(ctx, what,
+		changing(number, func(o *op, d *disk) error { return o.setReadOnly(d, readOnly) }))
 }
 
 const protected = "the device itself is write-protected; attach it for writing"

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
@@ -28,13 +29,13 @@ func TestOfflineDiskThatIsToldToLook(t *testing.T) {
 		}
 		return do()
 	}))
-	if err := n.Disks.SetDiskState(t.Context(), 1, false); err != nil {
+	if err := by(n).SetDiskState(t.Context(), 1, false); err != nil {
 		t.Error(err)
 	}
-	if online, err := n.Disks.GetDiskState(t.Context(), 1); err != nil || online {
+	if online, err := by(n).GetDiskState(t.Context(), 1); err != nil || online {
 		t.Errorf("online: %t, %v", online, err)
 	}
-	if err := n.Disks.SetDiskState(t.Context(), 1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
+	if err := by(n).SetDiskState(t.Context(), 1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
 		t.Errorf("a disk that comes online: %v", err)
 	}
 }
@@ -78,19 +79,19 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 				}
 				return do()
 			}))
-			must(t, n.Disks.PartitionDisk(t.Context(), 1))
+			must(t, by(n).PartitionDisk(t.Context(), 1))
 			lies := uint32(1)
 			if name == "of a dynamic disk" { // its partitions have no volumes; one that begins elsewhere lies on it, too
 				lies = 2
-				must(t, n.Disks.PartitionDisk(t.Context(), lies))
-				must(t, n.changeDisk(t.Context(), "test", 1, "", func(_ *op, d *disk) error {
+				must(t, by(n).PartitionDisk(t.Context(), lies))
+				must(t, n.change(t.Context(), operation.On("test", operation.Disk(1)), changing(1, func(_ *op, d *disk) error {
 					layout, err := d.layout()
 					must(t, err)
 					layout.Partitions[len(layout.Partitions)-1].Type = win32.PartitionLDMData
 					return d.setLayout(layout)
-				}))
+				})))
 			}
-			ids, err := n.Volumes.ListVolumesOnDisk(t.Context(), lies, 0)
+			ids, err := by(n).ListVolumesOnDisk(t.Context(), lies, 0)
 			must(t, err)
 			s.volume = ids[0]
 			for i := range int64(c.extents) {
@@ -105,7 +106,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 			}
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-			if err := n.Disks.SetDiskState(ctx, 1, false); err != nil {
+			if err := by(n).SetDiskState(ctx, 1, false); err != nil {
 				t.Error(err)
 			}
 			if repeated := len(steps) > len(c.want); repeated != (c.refused == win32.FSCTL_LOCK_VOLUME || c.held > 0) {

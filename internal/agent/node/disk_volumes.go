@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -22,18 +23,16 @@ import (
 // driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
 // without a data partition are errors. It brings volumes online and is a change: the same driver, democratic-csi, calls
 // nothing else on a disk that has a volume before it asks for the file system.
-func (v *Volumes) ListVolumesOnDisk(ctx context.Context, number, partition uint32) ([]string, error) {
-	what := operation.On("ListVolumesOnDisk", operation.Disk(number))
-	what.Arguments = fmt.Sprintf("partition %d", partition)
+func (v *Volumes) ListVolumesOnDisk(ctx context.Context,
+	r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
+	what := operation.On("ListVolumesOnDisk", operation.Disk(r.GetDiskNumber()))
+	what.Arguments = fmt.Sprintf("partition %d", r.GetPartitionNumber())
 	what.JoinQueuedOnly = true // volumes may have arrived after one that runs
-	return changeTo(ctx, v.node, what, func(o *op) ([]string, error) {
-		d, err := o.openDisk(number, 0)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		return o.listVolumesOnDisk(d, partition)
-	})
+	return run(ctx, v.node, what,
+		asking(r.GetDiskNumber(), func(o *op, d *disk) (*api.ListVolumesOnDiskResponse, error) {
+			names, err := o.listVolumesOnDisk(d, r.GetPartitionNumber())
+			return &api.ListVolumesOnDiskResponse{VolumeIds: names}, err
+		}))
 }
 
 func (o *op) listVolumesOnDisk(d *disk, partition uint32) ([]string, error) {

@@ -22,13 +22,13 @@ func TestErrorsBelowALinkNameDFS(t *testing.T) {
 		return do()
 	})
 	link := testLink + `share`
-	must(t, n.SMB.NewSMBGlobalMapping(t.Context(), testShare, link, "csi", Secret("csi-password")))
+	must(t, by(n).NewSMBGlobalMapping(t.Context(), testShare, link, "csi", "csi-password"))
 	dfs.Store(true)
-	_, exists := n.Filesystem.PathExists(t.Context(), link+`\dir`)
-	_, usage := n.Filesystem.Usage(t.Context(), link)
+	_, exists := by(n).PathExists(t.Context(), link+`\dir`)
+	_, usage := by(n).GetUsage(t.Context(), link)
 	for call, err := range map[string]error{
 		"PathExists": exists, "Usage": usage,
-		"CreateSymlink": n.Filesystem.CreateSymlink(t.Context(), link+`\dir`, KubeletDir+`\pods\link`),
+		"CreateSymlink": by(n).CreateSymlink(t.Context(), link+`\dir`, KubeletDir+`\pods\link`),
 	} {
 		if err == nil || strings.Count(err.Error(), "if it is a DFS namespace") != 1 {
 			t.Errorf("%s: got %v", call, err)

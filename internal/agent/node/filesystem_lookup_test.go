@@ -24,7 +24,7 @@ func TestLookingUp(t *testing.T) {
 		Letter: "E"})
 	k := emulate(t, emulated.Options{Scenario: &scenario})
 	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`}})
-	must(t, n.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`))
+	must(t, by(n).Mkdir(t.Context(), KubeletDir+`\pods`))
 	for _, path := range []string{`E:\kubelet`, `E:\kubelet\dir`, `E:\var`, `E:\var\lib`, `E:\var\lib\kubelet`,
 		`E:\var\lib\kubelet\dir`} {
 		newDirectory(t, k, path)
@@ -36,7 +36,7 @@ func TestLookingUp(t *testing.T) {
 	for path, reason := range map[string]string{
 		`E:\kubelet\dir`: "", `E:\behind\dir`: "", link + `\dir`: "", twin + `\dir`: reason.LinkRefused,
 	} {
-		exists, err := n.Filesystem.PathExists(t.Context(), path)
+		exists, err := by(n).PathExists(t.Context(), path)
 		if exists != (reason == "") || (err != nil) == exists || err != nil && !errdefs.HasReason(err, reason) {
 			t.Errorf("%s: %t, %v", path, exists, err)
 		}
@@ -51,12 +51,12 @@ func TestChangesAreWalked(t *testing.T) {
 	n.EnablePrivileges(t.Context())
 	const dir, link = KubeletDir + `\pods\dir\below`, KubeletDir + `\pods\dir\link`
 	for name, change := range map[string]func() error{
-		"Mkdir":         func() error { return n.Filesystem.Mkdir(t.Context(), dir) },
-		"CreateSymlink": func() error { return n.Filesystem.CreateSymlink(t.Context(), dir, link) },
-		"RmdirContents": func() error { return n.Filesystem.RmdirContents(t.Context(), dir) },
-		"Rmdir":         func() error { return n.Filesystem.Rmdir(t.Context(), dir, true) },
+		"Mkdir":         func() error { return by(n).Mkdir(t.Context(), dir) },
+		"CreateSymlink": func() error { return by(n).CreateSymlink(t.Context(), dir, link) },
+		"RmdirContents": func() error { return by(n).RmdirContents(t.Context(), dir) },
+		"Rmdir":         func() error { return by(n).Rmdir(t.Context(), dir, true) },
 	} {
-		must(t, n.Filesystem.Mkdir(t.Context(), dir))
+		must(t, by(n).Mkdir(t.Context(), dir))
 		if err := change(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -13,47 +14,26 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Filesystem is the filesystem group: directories and links in the working directories.
-type Filesystem struct{ node *Node }
-
 // PathExists reports whether anything is at a path; a link or mount point counts, wherever it leads.
-func (f *Filesystem) PathExists(ctx context.Context, path string) (bool, error) {
-	return readOf(ctx, f.node, "PathExists", path, f.node.path, operation.Path,
-		func(o *op, path winpath.Path) (bool, error) {
+func (f *Filesystem) PathExists(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
+	return runOf(ctx, f.node, "PathExists", r.GetPath(), f.node.path, operation.Path,
+		func(o *op, path winpath.Path) (*api.PathExistsResponse, error) {
 			exists, err := o.fs.Exists(path)
 			if err != nil {
 				err = errdefs.Errorf(err, "looking at %s", path)
 			}
-			return exists, err
+			return &api.PathExistsResponse{Exists: exists}, err
 		})
-}
-
-// path parses a path argument of the filesystem group, in which / does not separate names.
-func (n *Node) path(text string) (winpath.Path, error) {
-	return n.policy.ParsePath(text, winpath.Options{})
-}
-
-// objectPath parses the path of what is made or removed, and refuses one that is not for taking.
-func (n *Node) objectPath(text, done string) (winpath.Path, error) {
-	path, err := n.path(text)
-	if err == nil {
-		err = n.policy.MayTake(path, done)
-	}
-	return path, err
-}
-
-// slashedPath parses a path argument that may have / for \.
-func (n *Node) slashedPath(text string) (winpath.Path, error) {
-	return n.policy.ParsePath(text, winpath.Options{ForwardSlash: true})
 }
 
 // IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
 // file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
-func (f *Filesystem) IsSymlink(ctx context.Context, path string) (bool, error) {
-	return readOf(ctx, f.node, "IsSymlink", path, f.node.slashedPath, operation.Path,
-		func(o *op, path winpath.Path) (bool, error) {
+func (f *Filesystem) IsSymlink(ctx context.Context, r *api.IsSymlinkRequest) (*api.IsSymlinkResponse, error) {
+	return runOf(ctx, f.node, "IsSymlink", r.GetPath(), f.node.slashedPath, operation.Path,
+		func(o *op, path winpath.Path) (*api.IsSymlinkResponse, error) {
 			s, err := o.statOf(path)
-			return err == nil && s.Reparse != nil && o.targetExists(s, path), err
+			is := err == nil && s.Reparse != nil && o.targetExists(s, path)
+			return &api.IsSymlinkResponse{IsSymlink: is}, err
 		})
 }
 
@@ -93,12 +73,9 @@ func (o *op) lookAtTarget(s winfs.Stat, at winpath.Path) (exists bool, err error
 }
 
 // Mkdir makes a directory and its parents. An existing directory is success.
-func (f *Filesystem) Mkdir(ctx context.Context, path string) error {
-	parsed, err := f.node.path(path)
-	if err != nil {
-		return err
-	}
-	return f.node.change(ctx, operation.On("Mkdir", operation.Path(parsed)), func(o *op) error { return o.mkdir(parsed) })
+func (f *Filesystem) Mkdir(ctx context.Context, r *api.MkdirRequest) (*api.MkdirResponse, error) {
+	return runOf(ctx, f.node, "Mkdir", r.GetPath(), f.node.path, operation.Path,
+		func(o *op, path winpath.Path) (*api.MkdirResponse, error) { return &api.MkdirResponse{}, o.mkdir(path) })
 }
 
 func (o *op) mkdir(path winpath.Path) error {
@@ -135,21 +112,23 @@ func (o *op) askShare(target winpath.Target, at winpath.Path) error {
 
 // CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's
 // names. The source may be missing, but no file. The same link there is success; anything else is AlreadyExists.
-func (f *Filesystem) CreateSymlink(ctx context.Context, sourcePath, targetPath string) error {
-	source, err := f.node.path(sourcePath)
+func (f *Filesystem) CreateSymlink(ctx context.Context,
+	r *api.CreateSymlinkRequest) (*api.CreateSymlinkResponse, error) {
+	source, err := f.node.path(r.GetSourcePath())
 	if err == nil {
 		err = f.node.policy.MayLinkTo(source, "linked to")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	link, err := f.node.objectPath(targetPath, "made a link")
+	link, err := f.node.objectPath(r.GetTargetPath(), "made a link")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	what := operation.On("CreateSymlink", operation.Path(link))
 	what.Arguments = "to " + source.String()
-	return f.node.change(ctx, what, func(o *op) error { return o.createSymlink(source, link) })
+	return &api.CreateSymlinkResponse{},
+		f.node.do(ctx, what, func(o *op) error { return o.createSymlink(source, link) })
 }
 
 func (o *op) createSymlink(source, link winpath.Path) error {

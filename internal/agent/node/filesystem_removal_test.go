@@ -24,7 +24,7 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *emulated.Nod
 	t.Helper()
 	k = emulate(t, emulated.Options{})
 	n = newNode(t, k, Config{Interceptor: around})
-	must(t, n.Filesystem.Mkdir(t.Context(), treePath))
+	must(t, by(n).Mkdir(t.Context(), treePath))
 	host, err := k.HostPath(treePath)
 	must(t, err)
 	return n, k, host
@@ -63,7 +63,7 @@ func TestListingsThatEndEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := n.Filesystem.RmdirContents(t.Context(), treePath); err != nil {
+	if err := by(n).RmdirContents(t.Context(), treePath); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(host); err != nil || len(left) > 0 || early != 2 {

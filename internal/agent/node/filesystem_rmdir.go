@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -20,14 +21,14 @@ import (
 // not keep the rest; the error is that of the first one. A removal that takes longer than its caller waits goes on. The
 // name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
 // the directory. Of identical calls that overlap, each gets the answer of one removal.
-func (f *Filesystem) Rmdir(ctx context.Context, path string, force bool) error {
-	parsed, err := f.node.objectPath(path, "removed")
+func (f *Filesystem) Rmdir(ctx context.Context, r *api.RmdirRequest) (*api.RmdirResponse, error) {
+	path, err := f.node.objectPath(r.GetPath(), "removed")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	what := operation.On("Rmdir", operation.Path(parsed))
-	what.Arguments = fmt.Sprintf("force=%t", force)
-	return f.node.change(ctx, what, func(o *op) error { return o.rmdir(parsed, force) })
+	what := operation.On("Rmdir", operation.Path(path))
+	what.Arguments = fmt.Sprintf("force=%t", r.GetForce())
+	return &api.RmdirResponse{}, f.node.do(ctx, what, func(o *op) error { return o.rmdir(path, r.GetForce()) })
 }
 
 // fileNotFound is Windows' sentence, as the original answers. A driver that removes without force takes it for success.
@@ -63,13 +64,14 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 
 // RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
 // it are removed, not followed. A path that is one itself is refused: its content is data of a volume or share.
-func (f *Filesystem) RmdirContents(ctx context.Context, path string) error {
-	parsed, err := f.node.objectPath(path, "emptied")
+func (f *Filesystem) RmdirContents(ctx context.Context,
+	r *api.RmdirContentsRequest) (*api.RmdirContentsResponse, error) {
+	path, err := f.node.objectPath(r.GetPath(), "emptied")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.node.change(ctx, operation.On("RmdirContents", operation.Path(parsed)),
-		func(o *op) error { return o.rmdirContents(parsed) })
+	return &api.RmdirContentsResponse{}, f.node.do(ctx, operation.On("RmdirContents", operation.Path(path)),
+		func(o *op) error { return o.rmdirContents(path) })
 }
 
 func (o *op) rmdirContents(path winpath.Path) error {

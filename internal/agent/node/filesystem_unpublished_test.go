@@ -46,26 +46,26 @@ func (u *unpublishedNode) do(errs ...error) {
 // mount mounts a volume where kubelet has made the directory above.
 func (u *unpublishedNode) mount(volume int, at string) {
 	u.Helper()
-	u.do(u.Volumes.MountVolume(u.Context(), u.volumes[volume], at))
+	u.do(by(u.Node).MountVolume(u.Context(), u.volumes[volume], at))
 }
 
 func (u *unpublishedNode) share(at string) {
 	u.Helper()
 	parent := at[:strings.LastIndexByte(at, '\\')]
-	u.do(u.Filesystem.Mkdir(u.Context(), parent),
-		u.SMB.NewSMBGlobalMapping(u.Context(), testShare, at, "csi", Secret("csi-password")))
+	u.do(by(u.Node).Mkdir(u.Context(), parent),
+		by(u.Node).NewSMBGlobalMapping(u.Context(), testShare, at, "csi", "csi-password"))
 }
 
 func (u *unpublishedNode) link(to, at string) {
 	u.Helper()
 	parent := at[:strings.LastIndexByte(at, '\\')]
-	u.do(u.Filesystem.Mkdir(u.Context(), parent), u.Filesystem.CreateSymlink(u.Context(), to, at))
+	u.do(by(u.Node).Mkdir(u.Context(), parent), by(u.Node).CreateSymlink(u.Context(), to, at))
 }
 
 // linkAs makes a link with the text that it is to have, as drivers do that call Windows themselves.
 func (u *unpublishedNode) linkAs(text string, relative bool, at string) {
 	u.Helper()
-	u.do(u.Filesystem.Mkdir(u.Context(), at[:strings.LastIndexByte(at, '\\')]))
+	u.do(by(u.Node).Mkdir(u.Context(), at[:strings.LastIndexByte(at, '\\')]))
 	h, err := u.kernel.OpenFile(nil, `\\?\`+at, kernel.OpenOptions{
 		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
@@ -100,7 +100,7 @@ func TestUnpublished(t *testing.T) {
 		}, nil},
 		"a directory of it is published": {func(u *unpublishedNode) {
 			u.mount(0, stage)
-			u.do(u.Filesystem.Mkdir(u.Context(), stage+`\sub`))
+			u.do(by(u.Node).Mkdir(u.Context(), stage+`\sub`))
 			u.link(stage+`\sub`, publish)
 		}, nil},
 		"published by a link to a link": {func(u *unpublishedNode) {
@@ -117,12 +117,12 @@ func TestUnpublished(t *testing.T) {
 			u.mount(0, stage)
 			u.link(stage, publish)
 			u.link(stage, publish2)
-			u.do(u.Filesystem.Rmdir(u.Context(), publish, true))
+			u.do(by(u.Node).Rmdir(u.Context(), publish, true))
 		}, nil},
 		"published, and unpublished": {func(u *unpublishedNode) {
 			u.mount(0, stage)
 			u.link(stage, publish)
-			u.do(u.Filesystem.Rmdir(u.Context(), publish, true))
+			u.do(by(u.Node).Rmdir(u.Context(), publish, true))
 		}, []string{stage}},
 		"published by a mount point": {func(u *unpublishedNode) { u.mount(0, stage); u.mount(0, publish) }, nil},
 		"published by a link into the volume": {func(u *unpublishedNode) {
@@ -177,9 +177,9 @@ func TestUnpublished(t *testing.T) {
 			k := emulate(t, emulated.Options{Scenario: &s})
 			u := &unpublishedNode{T: t, kernel: k, dirs: []string{KubeletDir}, code: win32.ERROR_ACCESS_DENIED}
 			u.open()
-			u.do(u.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`))
+			u.do(by(u.Node).Mkdir(t.Context(), KubeletDir+`\pods`))
 			for i := range u.volumes {
-				ids, err := u.Volumes.ListVolumesOnDisk(t.Context(), uint32(i+1), 0)
+				ids, err := by(u.Node).ListVolumesOnDisk(t.Context(), uint32(i+1), 0)
 				u.do(err)
 				u.volumes[i] = ids[0]
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -18,9 +19,13 @@ import (
 // Usage is how full a file system is, in bytes; all 0 for a volume without one. Total is Used and Available together.
 type Usage struct{ Total, Used, Available int64 }
 
-// Usage returns how full the volume or the share is that is mounted at a path, or to which links there lead.
-func (f *Filesystem) Usage(ctx context.Context, path string) (Usage, error) {
-	return readOf(ctx, f.node, "GetUsage", path, f.node.targetPath, operation.Path, (*op).usage)
+// GetUsage returns how full the volume or the share at target_path is, or where links there lead, as the proto says.
+func (s *Steps) GetUsage(ctx context.Context, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
+	return runOf(ctx, s.node, "GetUsage", r.GetTargetPath(), s.node.targetPath, operation.Path,
+		func(o *op, path winpath.Path) (*api.GetUsageResponse, error) {
+			u, err := o.usage(path)
+			return &api.GetUsageResponse{TotalBytes: u.Total, UsedBytes: u.Used, AvailableBytes: u.Available}, err
+		})
 }
 
 func (o *op) usage(path winpath.Path) (Usage, error) {

@@ -22,12 +22,12 @@ func TestHangingServerIsAskedOnce(t *testing.T) {
 		reason string // of the answer while it hangs; "": the link leads nowhere
 	}{
 		"IsSymlink": {onShareOf("share"), func(ctx context.Context, n *Node, share string) (bool, error) {
-			return n.Filesystem.IsSymlink(ctx, share)
+			return by(n).IsSymlink(ctx, share)
 		}, ""},
 		"Usage": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
 			func(ctx context.Context, n *Node, share string) (bool, error) {
-				of, err := n.Filesystem.Usage(ctx, share)
-				return of.Total == 1<<40, err
+				of, err := by(n).GetUsage(ctx, share)
+				return of.GetTotalBytes() == 1<<40, err
 			}, reason.NotAnswering},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -83,22 +84,25 @@ func (h *hanging) reads() map[string]objectRead {
 	volume := func(function string, read func(context.Context, string) error) objectRead {
 		return text(function, strings.Trim(h.volumes[0], `\?`), h.volumes[0], h.volumes[1], read)
 	}
-	exists := of(h.Filesystem.PathExists)
+	exists := of(by(h.Node).PathExists)
 	return map[string]objectRead{
-		"GetDiskStats":              number("OpenDevice", of(h.Disks.GetDiskStats)),
-		"GetDiskState":              number("DeviceIoControl", of(h.Disks.GetDiskState)),
-		"GetVolumeStats":            volume("DiskFreeSpace", of(h.Volumes.GetVolumeStats)),
-		"IsVolumeFormatted":         volume("VolumeInformation", of(h.Volumes.IsVolumeFormatted)),
-		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(h.Volumes.GetDiskNumberFromVolumeID)),
+		"GetDiskStats":              number("OpenDevice", of(by(h.Node).GetDiskStats)),
+		"GetDiskState":              number("DeviceIoControl", of(by(h.Node).GetDiskState)),
+		"GetVolumeStats":            volume("DiskFreeSpace", of(by(h.Node).GetVolumeStats)),
+		"IsVolumeFormatted":         volume("VolumeInformation", of(by(h.Node).IsVolumeFormatted)),
+		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(by(h.Node).GetDiskNumberFromVolumeID)),
 		"PathExists":                text("OpenFile", one, one, two, exists),
 		"PathExists in a volume":    text("OpenFile", strings.Trim(h.volumes[0], `\?`), leafPath+`\below`, two, exists),
-		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of(h.Filesystem.IsSymlink)),
+		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of(by(h.Node).IsSymlink)),
 		"GetVolumeIDFromTargetPath": text("OpenFile", leafPath, leafPath, leafParent+`\other`,
-			of(h.Volumes.GetVolumeIDFromTargetPath)),
-		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of(h.Volumes.GetClosestVolumeIDFromTargetPath)),
-		"GetService":                       text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation", of(h.System.GetService)),
+			of(by(h.Node).GetVolumeIDFromTargetPath)),
+		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of(by(h.Node).GetClosestVolumeIDFromTargetPath)),
+		"GetService":                       text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation", of(by(h.Node).GetService)),
 		"ListTargetPortals": {calling("ReportISCSISendTargetPortals", ""),
-			func(ctx context.Context) error { _, err := h.ISCSI.ListTargetPortals(ctx); return err },
+			func(ctx context.Context) error {
+				_, err := h.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
+				return err
+			},
 			func(ctx context.Context) error { return exists(ctx, two) }},
 	}
 }
@@ -110,10 +114,10 @@ func TestHungObjectBlocksNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHanging(t)
 				for i, path := range []string{leafPath, leafParent + `\other`} {
-					must(t, h.Volumes.MountVolume(t.Context(), h.volumes[i], path))
+					must(t, by(h.Node).MountVolume(t.Context(), h.volumes[i], path))
 				}
 				for _, path := range []string{`\one`, `\two`} {
-					must(t, h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods`+path))
+					must(t, by(h.Node).Mkdir(t.Context(), KubeletDir+`\pods`+path))
 				}
 				read := h.reads()[name]
 				if err := read.dead(t.Context()); err != nil {
@@ -154,18 +158,18 @@ func TestListingsOmitHungObjects(t *testing.T) {
 		disk, volume := calling("DeviceIoControl", "prod_disk#1"), calling("OpenDevice", strings.Trim(h.volumes[1], `\?`))
 		h.hang(func(call kernel.Call) bool { return disk(call) || volume(call) })
 		defer close(h.letGo)
-		ids, err := h.Disks.ListDiskIDs(t.Context())
+		ids, err := by(h.Node).ListDiskIDs(t.Context())
 		if _, listed := ids[1]; err != nil || listed || len(ids) != 2 {
 			t.Errorf("ListDiskIDs: %v, %v, want the disks 0 and 2", ids, err)
 		}
-		locations, err := h.Disks.ListDiskLocations(t.Context())
+		locations, err := by(h.Node).ListDiskLocations(t.Context())
 		if err != nil || len(locations) != 2 {
 			t.Errorf("ListDiskLocations: %v, %v, want the disks 0 and 2", locations, err)
 		}
-		if err := h.Disks.Rescan(t.Context()); err != nil {
+		if err := by(h.Node).Rescan(t.Context()); err != nil {
 			t.Errorf("Rescan: %v", err)
 		}
-		if _, err := h.Volumes.ListVolumesOnDisk(t.Context(), 0, 0); err != nil {
+		if _, err := by(h.Node).ListVolumesOnDisk(t.Context(), 0, 0); err != nil {
 			t.Errorf("ListVolumesOnDisk: %v", err)
 		}
 		if tree, err := h.Tree(t.Context()); err != nil || len(tree.Disks) != 2 {
@@ -183,25 +187,27 @@ func TestCallsBesideAHangingOne(t *testing.T) {
 		call     func(ctx context.Context, h *hanging) error
 	}{
 		"MountVolume": {"SetVolumeMountPoint", 1,
-			func(ctx context.Context, h *hanging) error { return h.Volumes.MountVolume(ctx, h.volumes[0], leafPath) }},
+			func(ctx context.Context, h *hanging) error {
+				return by(h.Node).MountVolume(ctx, h.volumes[0], leafPath)
+			}},
 		"UnmountVolume": {"DeleteVolumeMountPoint", 1,
 			func(ctx context.Context, h *hanging) error {
-				return h.Volumes.UnmountVolume(ctx, h.volumes[1], leafParent+`\other`)
+				return by(h.Node).UnmountVolume(ctx, h.volumes[1], leafParent+`\other`)
 			}},
 		"Rmdir": {"SetInformation", 1,
 			func(ctx context.Context, h *hanging) error {
-				return h.Filesystem.Rmdir(ctx, KubeletDir+`\pods\one`, false)
+				return by(h.Node).Rmdir(ctx, KubeletDir+`\pods\one`, false)
 			}},
 		"FormatVolume": {"VolumeInformation", 1,
-			func(ctx context.Context, h *hanging) error { return h.Volumes.FormatVolume(ctx, h.volumes[0]) }},
+			func(ctx context.Context, h *hanging) error { return by(h.Node).FormatVolume(ctx, h.volumes[0]) }},
 		"WriteVolumeCache": {"Flush", 2,
-			func(ctx context.Context, h *hanging) error { return h.Volumes.WriteVolumeCache(ctx, h.volumes[0]) }},
-		"Rescan": {"ReenumerateDevices", 2, func(ctx context.Context, h *hanging) error { return h.Disks.Rescan(ctx) }},
+			func(ctx context.Context, h *hanging) error { return by(h.Node).WriteVolumeCache(ctx, h.volumes[0]) }},
+		"Rescan": {"ReenumerateDevices", 2, func(ctx context.Context, h *hanging) error { return by(h.Node).Rescan(ctx) }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHanging(t)
-			must(t, h.Volumes.MountVolume(t.Context(), h.volumes[1], leafParent+`\other`))
-			must(t, h.Filesystem.Mkdir(t.Context(), KubeletDir+`\pods\one`))
+			must(t, by(h.Node).MountVolume(t.Context(), h.volumes[1], leafParent+`\other`))
+			must(t, by(h.Node).Mkdir(t.Context(), KubeletDir+`\pods\one`))
 			h.hang(calling(c.function, ""))
 			short, giveUp := context.WithTimeout(t.Context(), time.Second)
 			defer giveUp()

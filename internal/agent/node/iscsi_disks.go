@@ -6,8 +6,10 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -16,12 +18,21 @@ import (
 
 // GetTargetDisks returns the numbers of the disks that a target has given the node, in ascending order. Right after
 // ConnectTarget it waits for them for up to ten seconds. A target that is not connected has none.
-func (s *ISCSI) GetTargetDisks(ctx context.Context, at TargetPortal, target string) ([]uint32, error) {
-	_, name, err := parseTarget(at, target)
+func (s *ISCSI) GetTargetDisks(ctx context.Context, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
+	_, name, err := parseTarget(r)
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, s.node, operation.On("GetTargetDisks", operation.Target(string(name))),
+	found, err := s.disksOf(ctx, name)
+	disks := make([]string, 0, len(found))
+	for _, number := range found {
+		disks = append(disks, strconv.FormatUint(uint64(number), 10))
+	}
+	return &api.GetTargetDisksResponse{DiskIDs: disks}, err
+}
+
+func (s *ISCSI) disksOf(ctx context.Context, name targetName) ([]uint32, error) {
+	return run(ctx, s.node, operation.On("GetTargetDisks", operation.Target(string(name))),
 		func(o *op) ([]uint32, error) {
 			var p operation.Backoff
 			for {
@@ -108,13 +119,14 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 // reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes
 // is mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a
 // session that has lost its connection.
-func (s *ISCSI) DisconnectTarget(ctx context.Context, at TargetPortal, target string) error {
-	_, name, err := parseTarget(at, target)
+func (s *ISCSI) DisconnectTarget(ctx context.Context,
+	r *api.DisconnectTargetRequest) (*api.DisconnectTargetResponse, error) {
+	_, name, err := parseTarget(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.node.change(ctx, operation.On("DisconnectTarget", operation.Target(string(name))),
-		func(o *op) error { return o.disconnect(name) })
+	return &api.DisconnectTargetResponse{}, s.node.do(ctx,
+		operation.On("DisconnectTarget", operation.Target(string(name))), func(o *op) error { return o.disconnect(name) })
 }
 
 func (o *op) disconnect(name targetName) error {

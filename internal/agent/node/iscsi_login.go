@@ -11,7 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -19,21 +20,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// ISCSIAuthentication is the way in which node and target prove their identity.
-type ISCSIAuthentication int32
-
-// The values are those of the API and of Windows.
-const (
-	ISCSINoAuthentication ISCSIAuthentication = win32.ISCSI_NO_AUTH_TYPE
-	ISCSIOneWayCHAP       ISCSIAuthentication = win32.ISCSI_CHAP_AUTH_TYPE        // the node proves itself
-	ISCSIMutualCHAP       ISCSIAuthentication = win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE // and so does the target
-)
-
-// ISCSILogin is how to log in to a target. Without authentication, the user name and the secret are ignored.
-type ISCSILogin struct {
-	Authentication ISCSIAuthentication
-	Username       string // empty: the node's initiator name
-	Secret         Secret // 12 to 16 bytes
+// iscsiLogin is how to log in to a target. Without authentication, the user name and the secret are ignored.
+type iscsiLogin struct {
+	Authentication api.AuthenticationType // its numbers are Windows'
+	Username       string                 // empty: the node's initiator name
+	Secret         Secret                 // 12 to 16 bytes
 }
 
 const (
@@ -47,36 +38,40 @@ const (
 // ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is
 // already connected is success, whatever the credentials. Its disks arrive with the call or soon after: new ones
 // offline and read-only, others as Windows remembers the disk at their address.
-func (s *ISCSI) ConnectTarget(ctx context.Context, at TargetPortal, target string, login ISCSILogin) error {
-	p, name, err := parseTarget(at, target)
+func (s *ISCSI) ConnectTarget(ctx context.Context, r *api.ConnectTargetRequest) (*api.ConnectTargetResponse, error) {
+	login := iscsiLogin{r.GetAuthType(), r.GetChapUsername(), Secret(r.GetChapSecret())}
+	p, name, err := parseTarget(r)
 	if err == nil {
 		err = login.check()
 	}
 	if err != nil {
-		login.Secret.Wipe()
-		return err
+		return nil, err
 	}
 	what := operation.On("ConnectTarget", operation.Target(string(name)))
 	what.Arguments = fmt.Sprintf("%s, authentication %d", p, login.Authentication)
 	what.Credentials = s.node.operations.CredentialKey(login.Username, login.Secret)
-	what.Cleanup = login.Secret.Wipe
-	return s.node.change(ctx, what, func(o *op) error { return o.connect(p, name, login) })
+	return &api.ConnectTargetResponse{},
+		s.node.do(ctx, what, func(o *op) error { return o.connect(p, name, login) })
 }
 
-func parseTarget(at TargetPortal, target string) (portal, targetName, error) {
-	p, err := parsePortal(at)
+// parseTarget reads the target of a request and the portal at which it answers.
+func parseTarget(r interface {
+	GetTargetPortal() *api.TargetPortal
+	GetIqn() string
+}) (portal, targetName, error) {
+	p, err := parsePortal(r.GetTargetPortal())
 	if err != nil {
 		return p, "", err
 	}
-	name, err := parseTargetName(target)
+	name, err := parseTargetName(r.GetIqn())
 	return p, name, err
 }
 
-func (l ISCSILogin) check() error {
+func (l iscsiLogin) check() error {
 	switch {
-	case l.Authentication == ISCSINoAuthentication:
+	case l.Authentication == api.AuthenticationType_NONE:
 		return nil
-	case l.Authentication != ISCSIOneWayCHAP && l.Authentication != ISCSIMutualCHAP:
+	case l.Authentication != api.AuthenticationType_ONE_WAY_CHAP && l.Authentication != api.AuthenticationType_MUTUAL_CHAP:
 		return errdefs.InvalidArgument.Errorf(reason.InvalidCHAP,
 			"there is no authentication type %d; 0 is none, 1 is CHAP, 2 is mutual CHAP", l.Authentication)
 	case len(l.Username) > maxCHAPName || !utf8.ValidString(l.Username) ||
@@ -96,12 +91,12 @@ func checkCHAPSecret(secret Secret) error {
 }
 
 // options returns the login options in Windows' terms.
-func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
+func (l iscsiLogin) options(p portal, name targetName) kernel.ISCSILogin {
 	login := kernel.ISCSILogin{
 		Target: string(name), Portal: p.win32().Bytes(),
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE, AuthType: uint32(l.Authentication),
 	}
-	if l.Authentication == ISCSINoAuthentication {
+	if l.Authentication == api.AuthenticationType_NONE {
 		return login
 	}
 	login.InformationSpecified |= win32.ISCSI_LOGIN_OPTIONS_PASSWORD
@@ -113,7 +108,7 @@ func (l ISCSILogin) options(p portal, name targetName) kernel.ISCSILogin {
 	return login
 }
 
-func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
+func (o *op) connect(p portal, name targetName, login iscsiLogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
 		return err
 	}
@@ -142,15 +137,15 @@ func (o *op) connect(p portal, name targetName, login ISCSILogin) error {
 }
 
 // SetMutualCHAPSecret sets the secret by which targets prove themselves to this node. All targets share it.
-func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context, secret Secret) error {
+func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context,
+	r *api.SetMutualChapSecretRequest) (*api.SetMutualChapSecretResponse, error) {
+	secret := Secret(r.GetMutualChapSecret())
 	if err := checkCHAPSecret(secret); err != nil {
-		secret.Wipe()
-		return err
+		return nil, err
 	}
 	what := operation.On("SetMutualChapSecret", operation.ISCSIInitiator)
 	what.Credentials = s.node.operations.CredentialKey("", secret)
-	what.Cleanup = secret.Wipe
-	return s.node.change(ctx, what, func(o *op) error {
+	return &api.SetMutualChapSecretResponse{}, s.node.do(ctx, what, func(o *op) error {
 		if err := o.initiator().setCHAPSecret(secret); err != nil {
 			return o.failISCSI(err, "setting the secret for mutual CHAP")
 		}
@@ -176,9 +171,9 @@ func (o *op) isConnected(name targetName) (bool, error) {
 }
 
 // Sessions lists the iSCSI sessions, by target; nil while the iSCSI initiator service is not running.
-func (s *ISCSI) Sessions(ctx context.Context) ([]*api.ISCSISession, error) {
+func (s *ISCSI) Sessions(ctx context.Context) ([]*admin.ISCSISession, error) {
 	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
-		func(o *op) ([]*api.ISCSISession, error) {
+		func(o *op) ([]*admin.ISCSISession, error) {
 			all, err := o.initiator().sessions()
 			if err != nil && o.iscsiStopped(err) {
 				return nil, nil
@@ -186,12 +181,12 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]*api.ISCSISession, error) {
 			if err != nil {
 				return nil, errdefs.Errorf(err, "listing the iSCSI sessions")
 			}
-			sessions := make([]*api.ISCSISession, 0, len(all))
+			sessions := make([]*admin.ISCSISession, 0, len(all))
 			for _, session := range all {
 				sessions = append(sessions,
-					&api.ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+					&admin.ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
 			}
-			slices.SortFunc(sessions, func(a, b *api.ISCSISession) int {
+			slices.SortFunc(sessions, func(a, b *admin.ISCSISession) int {
 				return strings.Compare(a.GetTarget(), b.GetTarget())
 			})
 			return sessions, nil

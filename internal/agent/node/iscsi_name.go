@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -64,37 +65,32 @@ var (
 
 func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-// TargetPortal is an address at which a storage system answers.
-type TargetPortal struct {
-	Address string // IP address or DNS name
-	Port    uint32 // TCP port; 0 is 3260
-}
-
-// portal is a checked TargetPortal.
+// portal is an address at which a storage system answers, checked.
 type portal struct {
 	address string // as the caller wrote it
 	port    uint16
 }
 
 // parsePortal checks a portal. It wants an IP address or a DNS name: the agent looks it up with all its rights.
-func parsePortal(p TargetPortal) (portal, error) {
-	if p.Address == "" {
+func parsePortal(p *api.TargetPortal) (portal, error) {
+	address := p.GetTargetAddress()
+	if address == "" {
 		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
 			"the target portal is missing, or its address is empty")
 	}
-	if p.Port > 65535 {
+	if p.GetTargetPort() > 65535 {
 		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
-			"the target portal's port %d is more than 65535", p.Port)
+			"the target portal's port %d is more than 65535", p.GetTargetPort())
 	}
-	if !isAddress(p.Address) {
+	if !isAddress(address) {
 		return portal{}, errdefs.InvalidArgument.Errorf(reason.InvalidTargetPortal,
-			"the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(p.Address))
+			"the target portal's address %s is neither an IP address nor a DNS name", winpath.Quote(address))
 	}
-	port := uint16(p.Port)
+	port := uint16(p.GetTargetPort())
 	if port == 0 {
 		port = defaultPort
 	}
-	return portal{p.Address, port}, nil
+	return portal{address, port}, nil
 }
 
 func isAddress(text string) bool {

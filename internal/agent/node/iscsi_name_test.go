@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -68,28 +69,32 @@ func FuzzTargetName(f *testing.F) {
 	})
 }
 
+func at(address string, port uint32) *api.TargetPortal {
+	return &api.TargetPortal{TargetAddress: address, TargetPort: port}
+}
+
 func TestParsePortal(t *testing.T) {
 	for _, test := range []struct {
-		in   TargetPortal
+		in   *api.TargetPortal
 		want portal
 		text string
 	}{
-		{TargetPortal{"192.0.2.10", 0}, portal{"192.0.2.10", 3260}, "192.0.2.10:3260"},
-		{TargetPortal{"192.0.2.10", 65535}, portal{"192.0.2.10", 65535}, "192.0.2.10:65535"},
-		{TargetPortal{"2001:DB8::1", 1}, portal{"2001:DB8::1", 1}, "[2001:DB8::1]:1"},
-		{TargetPortal{"fe80::1%7", 0}, portal{"fe80::1%7", 3260}, "[fe80::1%7]:3260"},
-		{TargetPortal{"Array-1.Example", 0}, portal{"Array-1.Example", 3260}, "Array-1.Example:3260"},
-		{in: TargetPortal{"", 3260}},
-		{in: TargetPortal{"192.0.2.10", 65536}},
-		{in: TargetPortal{"192.0.2", 0}},
-		{in: TargetPortal{"192.0.2.010", 0}},
-		{in: TargetPortal{"3221225994", 0}},
-		{in: TargetPortal{"a..b", 0}},
-		{in: TargetPortal{"a_b", 0}},
-		{in: TargetPortal{"fe80::1%a b", 0}},
-		{in: TargetPortal{"arra\u212A", 0}},
-		{in: TargetPortal{strings.Repeat("a", 64), 0}},
-		{in: TargetPortal{strings.Repeat("a.", 127), 0}},
+		{at("192.0.2.10", 0), portal{"192.0.2.10", 3260}, "192.0.2.10:3260"},
+		{at("192.0.2.10", 65535), portal{"192.0.2.10", 65535}, "192.0.2.10:65535"},
+		{at("2001:DB8::1", 1), portal{"2001:DB8::1", 1}, "[2001:DB8::1]:1"},
+		{at("fe80::1%7", 0), portal{"fe80::1%7", 3260}, "[fe80::1%7]:3260"},
+		{at("Array-1.Example", 0), portal{"Array-1.Example", 3260}, "Array-1.Example:3260"},
+		{in: at("", 3260)},
+		{in: at("192.0.2.10", 65536)},
+		{in: at("192.0.2", 0)},
+		{in: at("192.0.2.010", 0)},
+		{in: at("3221225994", 0)},
+		{in: at("a..b", 0)},
+		{in: at("a_b", 0)},
+		{in: at("fe80::1%a b", 0)},
+		{in: at("arra\u212A", 0)},
+		{in: at(strings.Repeat("a", 64), 0)},
+		{in: at(strings.Repeat("a.", 127), 0)},
 	} {
 		got, err := parsePortal(test.in)
 		if got != test.want {
@@ -116,7 +121,7 @@ func FuzzPortal(f *testing.F) {
 		f.Add(text, uint32(0))
 	}
 	f.Fuzz(func(t *testing.T, address string, port uint32) {
-		p, err := parsePortal(TargetPortal{address, port})
+		p, err := parsePortal(at(address, port))
 		if e := (*errdefs.Error)(nil); err != nil && (!errors.As(err, &e) || e.Class != errdefs.InvalidArgument ||
 			!utf8.ValidString(e.Message)) {
 			t.Errorf("%q: %v", address, err)

@@ -9,23 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// ISCSI is the iscsi group: it connects the node to iSCSI targets, whose logical units then are disks. It works through
-// the Windows service MSiSCSI, which it does not start: while that service is not running, all methods fail with
-// FailedPrecondition. Windows keeps all state, portals even over reboots, so nothing is remembered here.
-//
-// Targets are named by their iSCSI names, in upper or lower case. A secret that is passed in is wiped when it is no
-// longer needed, also on failure.
-type ISCSI struct{ node *Node }
-
 // AddTargetPortal registers a portal, also over reboots. A portal that is already registered is success.
-func (s *ISCSI) AddTargetPortal(ctx context.Context, at TargetPortal) error {
-	return s.atPortal(ctx, "AddTargetPortal", at, func(o *op, p portal) error {
+func (s *ISCSI) AddTargetPortal(ctx context.Context,
+	r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {
+	return &api.AddTargetPortalResponse{}, s.atPortal(ctx, "AddTargetPortal", r, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
 		if err != nil || len(registered) > 0 {
 			return err
@@ -53,8 +47,9 @@ func (o *op) undoAdd(p portal) {
 }
 
 // RemoveTargetPortal forgets a portal. A portal that is not registered is success; sessions stay.
-func (s *ISCSI) RemoveTargetPortal(ctx context.Context, at TargetPortal) error {
-	return s.atPortal(ctx, "RemoveTargetPortal", at, func(o *op, p portal) error {
+func (s *ISCSI) RemoveTargetPortal(ctx context.Context,
+	r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
+	return &api.RemoveTargetPortalResponse{}, s.atPortal(ctx, "RemoveTargetPortal", r, func(o *op, p portal) error {
 		registered, err := o.registeredPortals(p)
 		if err != nil {
 			return err
@@ -74,24 +69,29 @@ func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) e
 	return nil
 }
 
-func (s *ISCSI) atPortal(ctx context.Context, verb string, at TargetPortal, f func(o *op, p portal) error) error {
-	p, err := parsePortal(at)
+func (s *ISCSI) atPortal(ctx context.Context, verb string, r interface{ GetTargetPortal() *api.TargetPortal },
+	f func(o *op, p portal) error) error {
+	p, err := parsePortal(r.GetTargetPortal())
 	if err != nil {
 		return err
 	}
-	return s.node.change(ctx, operation.On(verb, operation.Portal(p.String(), p.key())),
+	return s.node.do(ctx, operation.On(verb, operation.Portal(p.String(), p.key())),
 		func(o *op) error { return f(o, p) })
 }
 
 // DiscoverTargetPortal asks a registered portal for its targets and returns their names.
-func (s *ISCSI) DiscoverTargetPortal(ctx context.Context, at TargetPortal) ([]string, error) {
-	p, err := parsePortal(at)
+func (s *ISCSI) DiscoverTargetPortal(ctx context.Context,
+	r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
+	p, err := parsePortal(r.GetTargetPortal())
 	if err != nil {
 		return nil, err
 	}
 	what := operation.On("DiscoverTargetPortal", operation.Portal(p.String(), p.key()))
 	what.JoinQueuedOnly = true // a discovery that began earlier may have missed the target that the caller waits for
-	return changeTo(ctx, s.node, what, func(o *op) ([]string, error) { return o.discover(p) })
+	return run(ctx, s.node, what, func(o *op) (*api.DiscoverTargetPortalResponse, error) {
+		names, err := o.discover(p)
+		return &api.DiscoverTargetPortalResponse{Iqns: names}, err
+	})
 }
 
 func (o *op) discover(p portal) ([]string, error) {
@@ -172,21 +172,27 @@ func isIP(address string) bool {
 }
 
 // ListTargetPortals lists all registered portals, also those that other programs registered.
-func (s *ISCSI) ListTargetPortals(ctx context.Context) ([]TargetPortal, error) {
-	return read(ctx, s.node, operation.On("ListTargetPortals", operation.ISCSIInitiator),
-		func(o *op) ([]TargetPortal, error) {
+func (s *ISCSI) ListTargetPortals(ctx context.Context,
+	_ *api.ListTargetPortalsRequest) (*api.ListTargetPortalsResponse, error) {
+	return run(ctx, s.node, operation.On("ListTargetPortals", operation.ISCSIInitiator),
+		func(o *op) (*api.ListTargetPortalsResponse, error) {
 			all, err := o.allPortals()
 			if err != nil {
 				return nil, err
 			}
-			portals := make([]TargetPortal, 0, len(all))
+			portals := make([]portal, 0, len(all))
 			for _, p := range all {
-				portals = append(portals, TargetPortal{Address: p.Portal.Address, Port: uint32(p.Portal.Socket)})
+				portals = append(portals, portal{p.Portal.Address, p.Portal.Socket})
 			}
-			slices.SortFunc(portals, func(a, b TargetPortal) int {
-				return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+			slices.SortFunc(portals, func(a, b portal) int {
+				return cmp.Or(strings.Compare(a.address, b.address), cmp.Compare(a.port, b.port))
 			})
-			return slices.Compact(portals), nil // one portal may be registered for several initiators
+			answer := &api.ListTargetPortalsResponse{}
+			for _, p := range slices.Compact(portals) { // one portal may be registered for several initiators
+				answer.TargetPortals = append(answer.TargetPortals,
+					&api.TargetPortal{TargetAddress: p.address, TargetPort: uint32(p.port)})
+			}
+			return answer, nil
 		})
 }
 

@@ -68,8 +68,9 @@ type Node struct {
 
 // core is what a node has for all its clients.
 type core struct {
-	kernel kernel.Kernel
-	config Config
+	kernel  kernel.Kernel
+	config  Config
+	methods map[string]Method // of all groups, by name
 
 	protectedServices []string     // which no caller may stop
 	records           *records.Dir // nil: none
@@ -86,6 +87,10 @@ type core struct {
 
 // New returns a Node that works through k, for a client that may do nothing: see For.
 func New(k kernel.Kernel, c Config) (*Node, error) {
+	known := methods()
+	if known.err != nil {
+		return nil, known.err
+	}
 	policy, err := winfs.NewPolicy(c.WorkingDirs, c.Kept)
 	if err != nil {
 		return nil, err
@@ -98,7 +103,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		c.Idle = func(context.Context) (resume func() error) { return func() error { return nil } }
 	}
 	n := &core{
-		kernel: k, config: c, policy: policy, protectedServices: protected,
+		kernel: k, config: c, methods: known.byName, policy: policy, protectedServices: protected,
 		maps: operation.KeyedLocks{Size: callsOfServer}, unmaps: operation.KeyedLocks{Size: callsOfServer},
 		operations: operation.NewRunner(operation.Config{
 			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,

@@ -80,37 +80,59 @@ func inWords[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation
 	}
 }
 
-// readOf runs a read of the one object that a caller's text names, by the function that parses it.
-func readOf[X, T any](ctx context.Context, n *Node, verb, text string, parse func(string) (X, error),
+// run runs the operation of an API method, which its verb names: a read or a change, as the method's row says.
+func run[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	if n.methods[request.Verb].Reads {
+		return read(ctx, n, request, f)
+	}
+	return changeTo(ctx, n, request, f)
+}
+
+// do is run for an operation without a result.
+func (n *Node) do(ctx context.Context, request operation.Request, f func(o *op) error) error {
+	_, err := run(ctx, n, request, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
+	return err
+}
+
+// runOf is run for an operation at the one object that a caller's text names, by the function that parses it.
+func runOf[X, T any](ctx context.Context, n *Node, verb, text string, parse func(string) (X, error),
 	object func(X) operation.Object, f func(o *op, x X) (T, error)) (T, error) {
 	x, err := parse(text)
 	if err != nil {
 		var zero T
 		return zero, err
 	}
-	return read(ctx, n, operation.On(verb, object(x)), func(o *op) (T, error) { return f(o, x) })
+	return run(ctx, n, operation.On(verb, object(x)), func(o *op) (T, error) { return f(o, x) })
 }
 
-// readDisk runs a read of one disk, which it opens for queries.
-func readDisk[T any](ctx context.Context, n *Node, verb string, number uint32, f func(o *op, d *disk) (T, error)) (T,
-	error) {
-	return read(ctx, n, operation.On(verb, operation.Disk(number)), func(o *op) (value T, err error) {
+// asking returns the function of an operation that asks one disk, which it opens for queries.
+func asking[T any](number uint32, f func(o *op, d *disk) (T, error)) func(o *op) (T, error) {
+	return func(o *op) (value T, err error) {
 		d, err := o.openDisk(number, 0)
 		if err != nil {
 			return value, err
 		}
 		defer d.Close()
 		return f(o, d)
-	})
+	}
+}
+
+// changing returns the function of an operation that changes one disk.
+func changing(number uint32, f func(o *op, d *disk) error) func(o *op) error {
+	return func(o *op) error {
+		d, err := o.openDiskToChange(number, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		return f(o, d)
+	}
 }
 
 // changeTo runs an operation that changes something and has a result: see operation.Change.
 func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
 	request, err := n.scoped(request)
 	if err != nil {
-		if request.Cleanup != nil {
-			request.Cleanup()
-		}
 		var zero T
 		return zero, err
 	}
@@ -121,21 +143,6 @@ func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f 
 func (n *Node) change(ctx context.Context, request operation.Request, f func(o *op) error) error {
 	_, err := changeTo(ctx, n, request, func(o *op) (struct{}, error) { return struct{}{}, f(o) })
 	return err
-}
-
-// changeDisk changes one disk.
-func (n *Node) changeDisk(ctx context.Context, verb string, number uint32, arguments string,
-	f func(o *op, d *disk) error) error {
-	what := operation.On(verb, operation.Disk(number))
-	what.Arguments = arguments
-	return n.change(ctx, what, func(o *op) error {
-		d, err := o.openDiskToChange(number, nil)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		return f(o, d)
-	})
 }
 
 // forEach asks the object of each item, in parallel: see operation.ForEach.

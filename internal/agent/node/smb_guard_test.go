@@ -44,8 +44,8 @@ func newSlowShare(t *testing.T) *slowShare {
 	})
 	for _, name := range []string{"share", "other"} {
 		link := testLink + name
-		if err := s.SMB.NewSMBGlobalMapping(t.Context(), `\\fs.emulated\`+name, link, "csi",
-			Secret("csi-password")); err != nil {
+		if err := by(s.Node).NewSMBGlobalMapping(t.Context(), `\\fs.emulated\`+name, link, "csi",
+			"csi-password"); err != nil {
 			t.Fatal(err)
 		}
 		host, err := s.emulated.HostPath(link)
@@ -89,7 +89,7 @@ func TestLooksDelayNothing(t *testing.T) {
 		}
 		unmapped := false
 		look.Go(func() {
-			if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
+			if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
 				t.Errorf("removing the mapping: %v", err)
 			}
 			unmapped = true
@@ -116,16 +116,16 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 		"below the root": {func(call kernel.Call) bool {
 			return onShareOf("share")(call) && strings.HasSuffix(call.Object, "below")
 		}, func(ctx context.Context, n *Node) error {
-			_, err := n.Filesystem.PathExists(ctx, testLink+`share\dir\below`)
+			_, err := by(n).PathExists(ctx, testLink+`share\dir\below`)
 			return err
 		}},
 		"within a change": {func(call kernel.Call) bool {
 			return onShareOf("share")(call) && strings.HasSuffix(call.Object, "below")
 		}, func(ctx context.Context, n *Node) error {
-			return n.Filesystem.RmdirContents(ctx, testLink+`share\dir`)
+			return by(n).RmdirContents(ctx, testLink+`share\dir`)
 		}},
 		"while a link is asked about": {onShareOf("share"), func(ctx context.Context, n *Node) error {
-			is, err := n.Filesystem.IsSymlink(ctx, testLink+`share`)
+			is, err := by(n).IsSymlink(ctx, testLink+`share`)
 			if err == nil && !is {
 				err = errors.New("the link leads nowhere")
 			}
@@ -133,7 +133,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 		}},
 		"while its size is asked for": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
 			func(ctx context.Context, n *Node) error {
-				_, err := n.Filesystem.Usage(ctx, testLink+`share`)
+				_, err := by(n).GetUsage(ctx, testLink+`share`)
 				return err
 			}},
 	} {
@@ -153,7 +153,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 				}
 				unmapped := false
 				unmap.Go(func() {
-					if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
+					if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
 						t.Errorf("removing the mapping: %v", err)
 					}
 					unmapped = true
@@ -162,7 +162,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 				if unmapped {
 					t.Error("the mapping was removed under the walk")
 				}
-				if err := n.SMB.RemoveSMBGlobalMapping(t.Context(), `\\fs.emulated\other`); err != nil {
+				if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), `\\fs.emulated\other`); err != nil {
 					t.Errorf("removing another mapping: %v", err)
 				}
 				close(n.unblock)

@@ -44,7 +44,7 @@ func unstage(ctx context.Context, n *Node, at string) error {
 }
 
 func (n *Node) mapFor(ctx context.Context, remote, at, user, password string) error {
-	return n.SMB.NewSMBGlobalMapping(ctx, remote, at, user, Secret(password))
+	return by(n).NewSMBGlobalMapping(ctx, remote, at, user, password)
 }
 
 // The mapping that the smb group asked for stays when the last staged target leaves, whatever the working directories
@@ -71,11 +71,11 @@ func TestLastUserTakesItsOwnMappingOnly(t *testing.T) {
 		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 		must(t, unstage(ctx, n, firstStage))
 		wantMapped(t, "the smb group's, after a restart", k, testShare)
-		must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
+		must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
 		wantMapped(t, "given up", k)
 		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 		must(t, stageAs(ctx, n, testShare, secondStage, "csi", "csi-password"))
-		must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
+		must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
 		must(t, unstage(ctx, n, firstStage))
 		wantMapped(t, "one of two has left", k, testShare)
 		n = start()
@@ -116,7 +116,7 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 	wantMapped(t, "an earlier release's", k, testShare)
 	// Names that look like the share's do not unmap it, and cannot be mapped.
 	for _, like := range []string{"\\\\fs.emulated\\\u017fhare"} {
-		must(t, n.SMB.RemoveSMBGlobalMapping(ctx, like))
+		must(t, by(n).RemoveSMBGlobalMapping(ctx, like))
 		wantMapped(t, like, k, testShare)
 		for what, err := range map[string]error{"mapped": n.mapFor(ctx, like, "", "csi", "csi-password"),
 			"staged": stageAs(ctx, n, like, secondStage, "csi", "csi-password")} {
@@ -140,8 +140,8 @@ func TestAskedForWithoutRoom(t *testing.T) {
 	must(t, errors.Join(os.Remove(dir), os.Rename(dir+" away", dir)))
 	must(t, unstage(ctx, n, firstStage))
 	wantMapped(t, "asked for while the directory was away", k, testShare)
-	must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
-	must(t, n.Filesystem.Rmdir(ctx, smbStage, false))
+	must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
+	must(t, by(n).Rmdir(ctx, smbStage, false))
 	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 	must(t, os.MkdirAll(filepath.Join(files[0]+".new", "in the way"), 0o700))
 	must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
@@ -161,11 +161,11 @@ func TestNothingIsRemovedThatIsNotListed(t *testing.T) {
 		}
 		return do()
 	})
-	must(t, n.SMB.RemoveSMBGlobalMapping(ctx, testShare))
+	must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
 	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 	fails = true
 	for what, err := range map[string]error{"Unstage": unstage(ctx, n, firstStage),
-		"RemoveSmbGlobalMapping": n.SMB.RemoveSMBGlobalMapping(ctx, testShare)} {
+		"RemoveSmbGlobalMapping": by(n).RemoveSMBGlobalMapping(ctx, testShare)} {
 		var e *errdefs.Error
 		if !errors.As(err, &e) || e.Class != errdefs.Unavailable {
 			t.Errorf("%s: got %v, want Unavailable", what, err)
@@ -197,9 +197,9 @@ func TestCostOfShares(t *testing.T) {
 				Remote: fmt.Sprintf(`\\fs.emulated\other%d`, i), Target: fmt.Sprintf(`%s\plugins\other%d`, KubeletDir, i)}))
 		}
 		if others > 0 {
-			must(t, n.Filesystem.Mkdir(ctx, KubeletDir+`\pods\x\volumes\kubernetes.io~csi`))
+			must(t, by(n).Mkdir(ctx, KubeletDir+`\pods\x\volumes\kubernetes.io~csi`))
 			for i := range others {
-				must(t, n.Filesystem.CreateSymlink(ctx, secondStage,
+				must(t, by(n).CreateSymlink(ctx, secondStage,
 					fmt.Sprintf(`%s\pods\x\volumes\kubernetes.io~csi\pv%d`, KubeletDir, i)))
 			}
 		}
@@ -264,7 +264,7 @@ func TestMappingsAreReplacedForNobody(t *testing.T) {
 				n := start()
 				must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
 				if !beside { // the mapping has no user
-					must(t, n.Filesystem.Rmdir(ctx, firstStage, false))
+					must(t, by(n).Rmdir(ctx, firstStage, false))
 				}
 				if restarted {
 					n = start()
@@ -306,7 +306,7 @@ func TestOwnedMappingAfterReboot(t *testing.T) {
 			n = sharesNode(t, k, dir, nil)
 			must(t, n.Steps.CleanShares(ctx))
 			must(t, stageAs(ctx, n, testShare, secondStage, "csi", "csi-password"))
-			if is, err := n.Filesystem.IsSymlink(ctx, firstStage); !is || err != nil {
+			if is, err := by(n).IsSymlink(ctx, firstStage); !is || err != nil {
 				t.Errorf("mappings stay %s: the other user has its share: %t, %v", stay, is, err)
 			}
 			must(t, unstage(ctx, n, firstStage))
@@ -326,7 +326,7 @@ func TestNoUserLosesItsShareByADeath(t *testing.T) {
 	ask := func(ctx context.Context, n *Node) error {
 		return n.mapFor(ctx, testShare, "", "csi", "csi-password")
 	}
-	giveUp := func(ctx context.Context, n *Node) error { return n.SMB.RemoveSMBGlobalMapping(ctx, testShare) }
+	giveUp := func(ctx context.Context, n *Node) error { return by(n).RemoveSMBGlobalMapping(ctx, testShare) }
 	leave := func(at string) func(ctx context.Context, n *Node) error {
 		return func(ctx context.Context, n *Node) error { return unstage(ctx, n, at) }
 	}

@@ -12,45 +12,40 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	api "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Secret is a password. Printing it never shows it.
-type Secret = kernel.Secret
-
-// SMB is the smb group: shares that the whole node can reach, and links to them.
-type SMB struct{ node *Node }
-
 // NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
 // unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not
 // possible, or if the path does not name a share of a file server.
 //
 // A mapping that works stays as it is, whatever the credentials, because pods may use it. One whose credentials the
-// server refuses, or that has lost them, is replaced with these. The password is always wiped in the end.
+// server refuses, or that has lost them, is replaced with these.
 //
 // An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
 // nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
-func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, userName string, password Secret) error {
-	share, err := parseShare(remotePath)
+func (s *SMB) NewSMBGlobalMapping(ctx context.Context,
+	r *api.NewSmbGlobalMappingRequest) (*api.NewSmbGlobalMappingResponse, error) {
+	userName, password := r.GetUsername(), Secret(r.GetPassword())
+	share, err := parseShare(r.GetRemotePath())
 	if err == nil {
 		err = checkCredentials(userName, password)
 	}
 	var link *winfs.DirectoryLink
-	if err == nil && localPath != "" {
+	if err == nil && r.GetLocalPath() != "" {
 		var at winpath.Path
-		at, err = s.node.objectPath(localPath, "made a link")
+		at, err = s.node.objectPath(r.GetLocalPath(), "made a link")
 		link = linkToShare(at, share)
 	}
 	if err != nil {
-		password.Wipe()
-		return err
+		return nil, err
 	}
 	key := winfs.ShareKey(share.Server, share.Share)
 	what := operation.On("NewSmbGlobalMapping", operation.Share(key))
@@ -59,8 +54,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 	if link != nil {
 		what.Objects = append(what.Objects, operation.Path(link.At))
 	}
-	what.Cleanup = password.Wipe
-	return s.node.change(ctx, what, func(o *op) error {
+	return &api.NewSmbGlobalMappingResponse{}, s.node.do(ctx, what, func(o *op) error {
 		if link != nil {
 			if err := o.fs.LinkPossible(*link, o.node.lacks(createSymbolicLink)); err != nil {
 				return err
@@ -85,13 +79,15 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context, remotePath, localPath, us
 // RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
 // agent's own. It is success if there is no such mapping, and if the mapping stays for targets that steps recorded. It
 // does not ask the server. Links to the share stay.
-func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context, remotePath string) error {
-	share, err := parseRemote(remotePath)
+func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
+	r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
+	share, err := parseRemote(r.GetRemotePath())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	key := winfs.ShareKey(share.Server, share.Share)
-	return s.node.change(ctx, operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
+	return &api.RemoveSmbGlobalMappingResponse{}, s.node.do(ctx,
+		operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
 		func(o *op) error { return o.withShare(key, winpath.Path{}, (*sharing).release) })
 }
 
@@ -227,18 +223,18 @@ func (s *SMB) Targets(ctx context.Context) (map[string][]string, error) {
 }
 
 // Mappings lists the SMB global mappings of all users, by share. It asks Windows, never a file server.
-func (s *SMB) Mappings(ctx context.Context) ([]*api.SMBMapping, error) {
+func (s *SMB) Mappings(ctx context.Context) ([]*admin.SMBMapping, error) {
 	what := operation.On("ListSMBMappings", operation.SMBMappings)
-	return read(ctx, s.node, what, func(o *op) ([]*api.SMBMapping, error) {
+	return read(ctx, s.node, what, func(o *op) ([]*admin.SMBMapping, error) {
 		mappings, err := o.fs.Mappings()
 		if err != nil {
 			return nil, err
 		}
-		list := make([]*api.SMBMapping, 0, len(mappings))
+		list := make([]*admin.SMBMapping, 0, len(mappings))
 		for _, m := range mappings {
-			list = append(list, &api.SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
+			list = append(list, &admin.SMBMapping{RemotePath: m.RemotePath, Status: win32.SMBMappingStatusName(m.Status)})
 		}
-		slices.SortFunc(list, func(a, b *api.SMBMapping) int {
+		slices.SortFunc(list, func(a, b *admin.SMBMapping) int {
 			return strings.Compare(a.GetRemotePath(), b.GetRemotePath())
 		})
 		return list, nil

@@ -4,6 +4,7 @@ package node
 
 import (
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -12,11 +13,28 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Steps is the group nodesteps: the steps of a CSI node service. The messages of the group are its arguments. A step is
-// one operation, which holds the lock of its target from its beginning to its end, and the locks of disks, volumes and
-// shares only for the phases that need them. It hands on what it has learned, and looks again through the handle that
-// is about to be written. All of it can be repeated after a failure or a crash anywhere.
+// Steps is the group nodesteps: the steps of a CSI node service. A step is one operation, which holds the lock of its
+// target from its beginning to its end, and the locks of disks, volumes and shares only for the phases that need them.
+// It hands on what it has learned, and looks again through the handle that is about to be written. All of it can be
+// repeated after a failure or a crash anywhere.
 type Steps struct{ node *Node }
+
+var stepMethods = []Method{
+	changes("StageDisk", LimitLong, (*Steps).StageDisk, fields{
+		"target_path": NamesPath, "serial_number": NamesNothing, "page83_id": NamesNothing, "ebs_volume_id": NamesNothing,
+		"gce_device_name": NamesNothing, "vsphere_uuid": NamesNothing, "model": NamesNothing,
+		"iscsi_disk.target_address": NamesPortal, "iscsi_disk.iqn": NamesTarget,
+		"expected.serial_number": NamesNothing, "expected.page83_id": NamesNothing, "access.sid": NamesNothing,
+	}),
+	changes("StageShare", LimitLong, (*Steps).StageShare, fields{
+		"target_path": NamesPath, "remote_path": NamesShare, "username": NamesNothing, "password": NamesNothing,
+	}),
+	changes("Unstage", LimitLong, (*Steps).Unstage, fields{"target_path": NamesPath}),
+	changes("Publish", LimitWrite, (*Steps).Publish, fields{"target_path": NamesPath, "source_path": NamesPath}),
+	changes("Expand", LimitLong, (*Steps).Expand, fields{"target_path": NamesPath}),
+	reads("GetVolume", (*Steps).GetVolume, fields{"target_path": NamesPath}),
+	reads("GetUsage", (*Steps).GetUsage, fields{"target_path": NamesPath}),
+}
 
 // stepTarget parses the path at which a step changes something.
 func (n *Node) stepTarget(text, done string) (winpath.Path, error) {
@@ -31,7 +49,11 @@ func (n *Node) stepTarget(text, done string) (winpath.Path, error) {
 func stepAt(verb string, target winpath.Path, message proto.Message) operation.Request {
 	what := operation.On(verb, operation.Path(target))
 	differs := proto.Clone(message).ProtoReflect()
-	differs.Clear(differs.Descriptor().Fields().ByName("target_path")) // in all its spellings
+	for _, known := range []protoreflect.Name{"target_path", "password"} { // in all its spellings; Credentials is its key
+		if field := differs.Descriptor().Fields().ByName(known); field != nil {
+			differs.Clear(field)
+		}
+	}
 	details, err := proto.MarshalOptions{Deterministic: true}.Marshal(differs.Interface())
 	what.Details, what.NoJoin = string(details), err != nil
 	return what

@@ -72,7 +72,7 @@ func (s *Steps) StageDisk(ctx context.Context, r *api.StageDiskRequest) (*api.St
 		// Callers that found different disks do not join.
 		what.Arguments = fmt.Sprintf("%s: disk %s", m.what, found)
 	}
-	return changeTo(ctx, s.node, what, func(o *op) (*api.StageDiskResponse, error) { return o.stageDisk(step) })
+	return run(ctx, s.node, what, func(o *op) (*api.StageDiskResponse, error) { return o.stageDisk(step) })
 }
 
 func (o *op) stageDisk(s diskStep) (*api.StageDiskResponse, error) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	iscsi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -247,8 +248,12 @@ func byModel(model string) (match, error) {
 
 // byISCSI picks the logical unit of an iSCSI target to which the node is connected.
 func byISCSI(at *api.ISCSIDisk) (match, error) {
-	portal := TargetPortal{Address: at.GetTargetAddress(), Port: at.GetTargetPort()}
-	if _, _, err := parseTarget(portal, at.GetIqn()); err != nil {
+	if _, err := parsePortal(&iscsi.TargetPortal{TargetAddress: at.GetTargetAddress(),
+		TargetPort: at.GetTargetPort()}); err != nil {
+		return match{}, err
+	}
+	target, err := parseTargetName(at.GetIqn())
+	if err != nil {
 		return match{}, err
 	}
 	m, err := byLUN(at.GetLun())
@@ -258,7 +263,7 @@ func byISCSI(at *api.ISCSIDisk) (match, error) {
 	m.instead = nil // the initiator says which disks are the target's
 	m.what = fmt.Sprintf("LUN %d of target %s at %s", at.GetLun(), at.GetIqn(), at.GetTargetAddress())
 	m.among = func(ctx context.Context, n *Node, disks []foundDisk) ([]foundDisk, error) {
-		numbers, err := n.ISCSI.GetTargetDisks(ctx, portal, at.GetIqn())
+		numbers, err := n.ISCSI.disksOf(ctx, target)
 		return slices.DeleteFunc(disks, func(d foundDisk) bool { return !slices.Contains(numbers, d.number) }), err
 	}
 	return m, nil

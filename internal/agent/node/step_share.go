@@ -20,17 +20,14 @@ import (
 // StageShare maps a share and makes target_path a link to remote_path, as the proto says. It records the share's user.
 func (s *Steps) StageShare(ctx context.Context, r *api.StageShareRequest) (*api.StageShareResponse, error) {
 	password := Secret(r.GetPassword())
-	r.Password = "" // its memory cannot be wiped, but nothing refers to it once the step has run
 	share, target, err := s.parseStageShare(r, password)
 	if err != nil {
-		password.Wipe()
 		return nil, err
 	}
 	what := stepAt("StageShare", target, r)
 	what.Arguments = r.GetRemotePath()
 	what.Credentials = s.node.operations.CredentialKey(r.GetUsername(), password)
-	what.Cleanup = password.Wipe
-	return changeTo(ctx, s.node, what, func(o *op) (*api.StageShareResponse, error) {
+	return run(ctx, s.node, what, func(o *op) (*api.StageShareResponse, error) {
 		return &api.StageShareResponse{}, o.stageShare(share, target, r.GetUsername(), password)
 	})
 }

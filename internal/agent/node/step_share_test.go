@@ -31,7 +31,7 @@ func stageAndLose(t *testing.T, n *Node, share, at string) {
 	t.Helper()
 	_, err := n.Steps.StageShare(t.Context(), &api.StageShareRequest{RemotePath: share, TargetPath: at, Username: "csi",
 		Password: "csi-password"})
-	must(t, errors.Join(err, n.Filesystem.Rmdir(t.Context(), at, false)))
+	must(t, errors.Join(err, by(n).Rmdir(t.Context(), at, false)))
 }
 
 func wantMapped(t *testing.T, when string, k *emulated.Node, want ...string) {

@@ -20,7 +20,7 @@ func (s *Steps) Unstage(ctx context.Context, r *api.UnstageRequest) (*api.Unstag
 	if err != nil {
 		return nil, err
 	}
-	return changeTo(ctx, s.node, stepAt("Unstage", target, r), func(o *op) (*api.UnstageResponse, error) {
+	return run(ctx, s.node, stepAt("Unstage", target, r), func(o *op) (*api.UnstageResponse, error) {
 		return &api.UnstageResponse{}, o.unstage(target)
 	})
 }

@@ -63,7 +63,7 @@ func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.Publis
 	}
 	what := stepAt("Publish", target, r)
 	what.Arguments = "source=" + source.String()
-	return changeTo(ctx, s.node, what, func(o *op) (*api.PublishResponse, error) {
+	return run(ctx, s.node, what, func(o *op) (*api.PublishResponse, error) {
 		if err := o.makeParents(target); err != nil {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ func (s *Steps) Expand(ctx context.Context, r *api.ExpandRequest) (*api.ExpandRe
 	}
 	what := stepAt("Expand", target, r)
 	what.JoinQueuedOnly = true
-	return changeTo(ctx, s.node, what, func(o *op) (*api.ExpandResponse, error) {
+	return run(ctx, s.node, what, func(o *op) (*api.ExpandResponse, error) {
 		size, err := o.expand(target, r.GetSizeBytes())
 		return &api.ExpandResponse{DiskBytes: size.disk, TotalBytes: size.fileSystem}, err
 	})
@@ -131,7 +131,7 @@ const (
 
 // GetVolume returns how the volume at target_path is, as the proto says. It changes nothing.
 func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
-	return readOf(ctx, s.node, "GetVolume", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
+	return runOf(ctx, s.node, "GetVolume", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
 }
 
 func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
@@ -181,10 +181,4 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 		return abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
 	}
 	return v, nil
-}
-
-// GetUsage returns how full the volume or the share at target_path is, as the proto says.
-func (s *Steps) GetUsage(ctx context.Context, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
-	usage, err := s.node.Filesystem.Usage(ctx, r.GetTargetPath())
-	return &api.GetUsageResponse{TotalBytes: usage.Total, UsedBytes: usage.Used, AvailableBytes: usage.Available}, err
 }

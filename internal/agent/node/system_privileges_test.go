@@ -22,8 +22,8 @@ func TestPrivilegeIsEnabledAgainAfterFailure(t *testing.T) {
 		return do()
 	})
 	target := KubeletDir + `\pods\target`
-	must(t, n.Filesystem.Mkdir(t.Context(), target))
-	if err := n.Filesystem.CreateSymlink(t.Context(), target, testLink); err != nil {
+	must(t, by(n).Mkdir(t.Context(), target))
+	if err := by(n).CreateSymlink(t.Context(), target, testLink); err != nil {
 		t.Errorf("after %v attempts: %v", attempts, err)
 	}
 }

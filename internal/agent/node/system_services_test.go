@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -53,19 +54,19 @@ func (k *scriptedServices) SystemFirmwareTable(uint32, uint32) ([]byte, error) {
 	return k.firmware, nil
 }
 
-func (k *scriptedServices) system(t *testing.T) *System {
+func (k *scriptedServices) system(t *testing.T) calls {
 	t.Helper()
-	return bare(t, k).System
+	return by(bare(t, k))
 }
 
 func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	n := newNode(t, &scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
 		Config{OwnService: func() string { return "storage" },
 			ProtectedServices: []string{"none"}})
-	if err := n.System.StopService(t.Context(), "Storage", true); !errdefs.HasReason(err, reason.OwnService) {
+	if err := by(n).StopService(t.Context(), "Storage", true); !errdefs.HasReason(err, reason.OwnService) {
 		t.Errorf("got %v, want the reason %s", err, reason.OwnService)
 	}
-	if err := n.System.StopService(t.Context(), "csiproxy", true); err != nil {
+	if err := by(n).StopService(t.Context(), "csiproxy", true); err != nil {
 		t.Errorf("another service: %v", err)
 	}
 }
@@ -103,9 +104,9 @@ func wantError(t *testing.T, err error, class errdefs.Class, reason string) {
 // Without a deadline of the caller, a wait ends after 30 seconds, also for callers that queue behind another, and the
 // service is not queried all the time.
 func TestServiceWaitEnds(t *testing.T) {
-	for name, call := range map[string]func(*System) error{
-		"start": func(s *System) error { return s.StartService(context.Background(), "slow") },
-		"stop":  func(s *System) error { return s.StopService(context.Background(), "slow", true) },
+	for name, call := range map[string]func(calls) error{
+		"start": func(s calls) error { return s.StartService(context.Background(), "slow") },
+		"stop":  func(s calls) error { return s.StopService(context.Background(), "slow", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestServiceWaitEndsWithItsCaller(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		wantError(t, <-result, errdefs.Canceled, reason.StillRunning)
-		if err := system.node.Drain(t.Context()); err != nil {
+		if err := system.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		k.answers = inState(win32.SERVICE_RUNNING)
@@ -160,10 +161,10 @@ func TestServiceStates(t *testing.T) {
 		stopped, starting, stopping = win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING
 		running, pausing, paused    = win32.SERVICE_RUNNING, win32.SERVICE_PAUSE_PENDING, win32.SERVICE_PAUSED
 	)
-	start := func(s *System) error { return s.StartService(context.Background(), "s") }
-	stop := func(s *System) error { return s.StopService(context.Background(), "s", false) }
+	start := func(s calls) error { return s.StartService(context.Background(), "s") }
+	stop := func(s calls) error { return s.StopService(context.Background(), "s", false) }
 	for name, c := range map[string]struct {
-		call    func(*System) error
+		call    func(calls) error
 		states  []uint32
 		control error
 		called  []string
@@ -228,7 +229,8 @@ func TestDamagedFirmware(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &scriptedServices{firmware: c.table}
-			serial, err := k.system(t).GetBIOSSerialNumber(t.Context())
+			answer, err := k.system(t).System.GetBIOSSerialNumber(t.Context(), &systemapi.GetBIOSSerialNumberRequest{})
+			serial := answer.GetSerialNumber()
 			if serial != c.serial || (err != nil) != (c.reason != "") {
 				t.Errorf("got %q, %v, want %q", serial, err, c.serial)
 			}

@@ -39,7 +39,7 @@ func TestAddAccess(t *testing.T) {
 	})
 	number, err := k.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
 	check(err)
-	ids, err := n.Volumes.ListVolumesOnDisk(ctx, number, 0)
+	ids, err := by(n).ListVolumesOnDisk(ctx, number, 0)
 	check(err)
 	const user, other = "S-1-5-93-2-2", "S-1-1-0"
 	const read, modify, full = api.AccessRights_ACCESS_RIGHTS_READ, api.AccessRights_ACCESS_RIGHTS_MODIFY,
@@ -85,7 +85,7 @@ func TestAddAccess(t *testing.T) {
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	check(n.Volumes.MountVolume(ctx, ids[0], testLink))
+	check(by(n).MountVolume(ctx, ids[0], testLink))
 	root, err := k.HostPath(testLink)
 	check(err)
 	check(os.WriteFile(filepath.Join(root, "data"), nil, 0o600))

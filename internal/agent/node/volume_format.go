@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -14,18 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
-
-// Volumes is the volume group. A volume is named by its volume name, \\?\Volume{GUID}\. The name is accepted without
-// the trailing backslash, without \\?\ and in upper or lower case, and always returned in the same form.
-type Volumes struct{ node *Node }
-
-func parseVolumeID(text string) (winpath.VolumeID, error) {
-	id, err := winpath.ParseVolumeID(text)
-	if err != nil {
-		return id, errdefs.InvalidArgument.WrapErrorf(err, reason.InvalidVolumeID, "%v", err)
-	}
-	return id, nil
-}
 
 // extents are the disk areas that a volume occupies.
 type extents win32.VolumeDiskExtents
@@ -88,11 +77,12 @@ func (o *op) deviceExtents(device string) (extents, error) {
 
 // IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
 // means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
-func (v *Volumes) IsVolumeFormatted(ctx context.Context, volumeID string) (bool, error) {
-	return readOf(ctx, v.node, "IsVolumeFormatted", volumeID, parseVolumeID, operation.Volume,
-		func(o *op, id winpath.VolumeID) (bool, error) {
+func (v *Volumes) IsVolumeFormatted(ctx context.Context,
+	r *api.IsVolumeFormattedRequest) (*api.IsVolumeFormattedResponse, error) {
+	return runOf(ctx, v.node, "IsVolumeFormatted", r.GetVolumeId(), parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (*api.IsVolumeFormattedResponse, error) {
 			fileSystem, err := o.fileSystem(id)
-			return fileSystem != "", err
+			return &api.IsVolumeFormattedResponse{Formatted: fileSystem != ""}, err
 		})
 }
 
@@ -124,13 +114,11 @@ func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
 // NTFS is left alone. One that holds files is refused, or, with Config.EraseOnFormat, erased: a provisioner of local
 // volumes empties a released volume with this call, and success must mean that the files are gone. A volume that holds
 // anything else, known to Windows or not, is refused.
-func (v *Volumes) FormatVolume(ctx context.Context, volumeID string) error {
-	id, err := parseVolumeID(volumeID)
-	if err != nil {
-		return err
-	}
-	return v.node.change(ctx, operation.On("FormatVolume", operation.Volume(id)),
-		func(o *op) error { return o.formatVolume(id, false) })
+func (v *Volumes) FormatVolume(ctx context.Context, r *api.FormatVolumeRequest) (*api.FormatVolumeResponse, error) {
+	return runOf(ctx, v.node, "FormatVolume", r.GetVolumeId(), parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (*api.FormatVolumeResponse, error) {
+			return &api.FormatVolumeResponse{}, o.formatVolume(id, false)
+		})
 }
 
 // formatVolume formats a volume. It retries while the volume is busy or unknown to the storage provider, which may also

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -29,17 +31,17 @@ func TestMountPointThatMoves(t *testing.T) {
 		if call.Function == "Flush" && other != nil && !moved {
 			moved = true
 			must(t, k.DeleteVolumeMountPoint(before+`\`))
-			must(t, other.Volumes.MountVolume(ctx, volumes[1], after))
-			must(t, other.Volumes.MountVolume(ctx, volumes[0], before+mount))
+			must(t, by(other).MountVolume(ctx, volumes[1], after))
+			must(t, by(other).MountVolume(ctx, volumes[0], before+mount))
 		}
 		return do()
 	})
 	volumes = made
-	must(t, n.Volumes.MountVolume(ctx, volumes[1], before))
-	must(t, n.Volumes.MountVolume(ctx, volumes[0], before+mount))
+	must(t, by(n).MountVolume(ctx, volumes[1], before))
+	must(t, by(n).MountVolume(ctx, volumes[0], before+mount))
 	other = bare(t, k)
-	must(t, n.Filesystem.Rmdir(ctx, before+`\tree`, true))
-	if there, err := other.Filesystem.PathExists(ctx, after+`\tree`); !moved || err != nil || there {
+	must(t, by(n).Rmdir(ctx, before+`\tree`, true))
+	if there, err := by(other).PathExists(ctx, after+`\tree`); !moved || err != nil || there {
 		t.Errorf("moved: %t; the tree is there: %t, %v", moved, there, err)
 	}
 	paths, err := k.VolumePathNames(volumes[0])
@@ -58,19 +60,22 @@ func TestGhosts(t *testing.T) {
 	n := bare(t, k)
 	ctx := t.Context()
 	const target, mount = "iqn.2026-01.emulated:open", KubeletDir + `\pods\mount`
-	portal := TargetPortal{Address: "192.0.2.10"}
-	must(t, n.ISCSI.AddTargetPortal(ctx, portal))
-	_, err := n.ISCSI.DiscoverTargetPortal(ctx, portal)
+	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
+	_, err := n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
 	must(t, err)
-	must(t, n.ISCSI.ConnectTarget(ctx, portal, target, ISCSILogin{}))
-	disks, err := n.ISCSI.GetTargetDisks(ctx, portal, target)
+	_, err = by(n).DiscoverTargetPortal(ctx, portal)
 	must(t, err)
-	must(t, n.Disks.PartitionDisk(ctx, disks[0]))
-	ids, err := n.Volumes.ListVolumesOnDisk(ctx, disks[0], 0)
+	must(t, by(n).ConnectTarget(ctx, portal, target, ""))
+	disks, err := by(n).GetTargetDisks(ctx, portal, target)
 	must(t, err)
-	must(t, n.Volumes.FormatVolume(ctx, ids[0]))
-	must(t, n.Volumes.MountVolume(ctx, ids[0], mount))
-	if err := n.ISCSI.DisconnectTarget(ctx, portal, target); !errdefs.HasReason(err, reason.TargetInUse) {
+	number, err := strconv.ParseUint(disks[0], 10, 32)
+	must(t, err)
+	must(t, by(n).PartitionDisk(ctx, uint32(number)))
+	ids, err := by(n).ListVolumesOnDisk(ctx, uint32(number), 0)
+	must(t, err)
+	must(t, by(n).FormatVolume(ctx, ids[0]))
+	must(t, by(n).MountVolume(ctx, ids[0], mount))
+	if err := by(n).DisconnectTarget(ctx, portal, target); !errdefs.HasReason(err, reason.TargetInUse) {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}
 
@@ -92,7 +97,7 @@ func TestGhosts(t *testing.T) {
 			}
 		}
 	}
-	must(t, n.ISCSI.DisconnectTarget(ctx, portal, target))
+	must(t, by(n).DisconnectTarget(ctx, portal, target))
 }
 
 // A program that has a working directory open for a moment is waited for, as everywhere on the way.
@@ -108,7 +113,7 @@ func TestWorkingDirectoryOpenIsRetried(t *testing.T) {
 			return do()
 		})
 		opened = 0
-		if err := n.Filesystem.RmdirContents(t.Context(), treePath); err != nil || opened != 3 {
+		if err := by(n).RmdirContents(t.Context(), treePath); err != nil || opened != 3 {
 			t.Errorf("after %d openings: %v", opened, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -29,9 +30,13 @@ func (o *op) singleExtent(id winpath.VolumeID) (win32.DiskExtent, error) {
 }
 
 // GetDiskNumberFromVolumeID returns the number of the disk that a volume lies on, mounted or not.
-func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context, volumeID string) (uint32, error) {
-	return readOf(ctx, v.node, "GetDiskNumberFromVolumeID", volumeID, parseVolumeID, operation.Volume,
-		(*op).singleDisk)
+func (v *Volumes) GetDiskNumberFromVolumeID(ctx context.Context,
+	r *api.GetDiskNumberFromVolumeIDRequest) (*api.GetDiskNumberFromVolumeIDResponse, error) {
+	return runOf(ctx, v.node, "GetDiskNumberFromVolumeID", r.GetVolumeId(), parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (*api.GetDiskNumberFromVolumeIDResponse, error) {
+			number, err := o.singleDisk(id)
+			return &api.GetDiskNumberFromVolumeIDResponse{DiskNumber: number}, err
+		})
 }
 
 func (o *op) singleDisk(id winpath.VolumeID) (uint32, error) {
@@ -47,8 +52,13 @@ func (o *op) singleDisk(id winpath.VolumeID) (uint32, error) {
 }
 
 // GetVolumeStats returns how full a volume's file system is.
-func (v *Volumes) GetVolumeStats(ctx context.Context, volumeID string) (Usage, error) {
-	return readOf(ctx, v.node, "GetVolumeStats", volumeID, parseVolumeID, operation.Volume, (*op).volumeStats)
+func (v *Volumes) GetVolumeStats(ctx context.Context,
+	r *api.GetVolumeStatsRequest) (*api.GetVolumeStatsResponse, error) {
+	return runOf(ctx, v.node, "GetVolumeStats", r.GetVolumeId(), parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (*api.GetVolumeStatsResponse, error) {
+			stats, err := o.volumeStats(id)
+			return &api.GetVolumeStatsResponse{TotalBytes: stats.Total, UsedBytes: stats.Used}, err
+		})
 }
 
 func (o *op) volumeStats(id winpath.VolumeID) (Usage, error) {
@@ -67,14 +77,15 @@ func (o *op) volumeStats(id winpath.VolumeID) (Usage, error) {
 }
 
 // WriteVolumeCache writes the cached data of a volume to its disk.
-func (v *Volumes) WriteVolumeCache(ctx context.Context, volumeID string) error {
-	id, err := parseVolumeID(volumeID)
+func (v *Volumes) WriteVolumeCache(ctx context.Context,
+	r *api.WriteVolumeCacheRequest) (*api.WriteVolumeCacheResponse, error) {
+	id, err := parseVolumeID(r.GetVolumeId())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	what := operation.On("WriteVolumeCache", operation.Volume(id))
 	what.JoinQueuedOnly = true
-	return v.node.change(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
+	return &api.WriteVolumeCacheResponse{}, v.node.do(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
 }
 
 // mountPoints returns the directories and drives at which a volume is mounted, by any program.

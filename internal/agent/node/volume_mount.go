@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -15,24 +16,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// targetPath parses the path argument of the volume group, which accepts / for \.
-func (n *Node) targetPath(text string) (winpath.Path, error) {
-	if text == "" {
-		return winpath.Path{}, errdefs.InvalidArgument.Errorf(reason.InvalidPath, "target path is empty")
-	}
-	return n.slashedPath(text)
-}
-
 // MountVolume mounts a volume at a directory. It makes a missing directory and its parents; an existing one must be
 // empty. If the same volume is mounted there, that is success; another volume or a link there is refused.
-func (v *Volumes) MountVolume(ctx context.Context, volumeID, targetPath string) error {
-	return v.atTarget(ctx, "MountVolume", volumeID, targetPath, (*op).mountVolume)
+func (v *Volumes) MountVolume(ctx context.Context, r *api.MountVolumeRequest) (*api.MountVolumeResponse, error) {
+	return &api.MountVolumeResponse{}, v.atTarget(ctx, "MountVolume", r, (*op).mountVolume)
 }
 
 // UnmountVolume flushes a volume and unmounts it from a directory, which stays, empty. It is success if nothing is
 // mounted there or the directory is missing, and if the volume's disk has gone. Another volume there is refused.
-func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string) error {
-	return v.atTarget(ctx, "UnmountVolume", volumeID, targetPath,
+func (v *Volumes) UnmountVolume(ctx context.Context, r *api.UnmountVolumeRequest) (*api.UnmountVolumeResponse, error) {
+	return &api.UnmountVolumeResponse{}, v.atTarget(ctx, "UnmountVolume", r,
 		func(o *op, id winpath.VolumeID, path winpath.Path) error {
 			if err := o.node.policy.NotKept(path, "unmounted"); err != nil {
 				return err
@@ -41,17 +34,19 @@ func (v *Volumes) UnmountVolume(ctx context.Context, volumeID, targetPath string
 		})
 }
 
-func (v *Volumes) atTarget(ctx context.Context, verb, volumeID, targetPath string,
-	f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
-	id, err := parseVolumeID(volumeID)
+func (v *Volumes) atTarget(ctx context.Context, verb string, r interface {
+	GetVolumeId() string
+	GetTargetPath() string
+}, f func(o *op, id winpath.VolumeID, path winpath.Path) error) error {
+	id, err := parseVolumeID(r.GetVolumeId())
 	if err != nil {
 		return err
 	}
-	path, err := v.node.targetPath(targetPath)
+	path, err := v.node.targetPath(r.GetTargetPath())
 	if err != nil {
 		return err
 	}
-	return v.node.change(ctx, operation.On(verb, operation.Path(path), operation.Volume(id)),
+	return v.node.do(ctx, operation.On(verb, operation.Path(path), operation.Volume(id)),
 		func(o *op) error { return f(o, id, path) })
 }
 

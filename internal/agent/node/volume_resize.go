@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -19,31 +20,32 @@ import (
 // with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
 // interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A
 // volume id that consists of digits means the first data volume of that disk.
-func (v *Volumes) ResizeVolume(ctx context.Context, volumeID string, sizeBytes int64) error {
-	if sizeBytes < 0 {
-		return errdefs.InvalidArgument.Errorf(reason.NegativeSize, "size %d is negative", sizeBytes)
+func (v *Volumes) ResizeVolume(ctx context.Context, r *api.ResizeVolumeRequest) (*api.ResizeVolumeResponse, error) {
+	if r.GetSizeBytes() < 0 {
+		return nil, errdefs.InvalidArgument.Errorf(reason.NegativeSize, "size %d is negative", r.GetSizeBytes())
 	}
-	id, err := v.resizeTarget(ctx, volumeID)
+	id, err := v.resizeTarget(ctx, r.GetVolumeId())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	what := operation.On("ResizeVolume", operation.Volume(id))
-	what.Arguments = fmt.Sprintf("%d bytes", sizeBytes)
+	what.Arguments = fmt.Sprintf("%d bytes", r.GetSizeBytes())
 	what.JoinQueuedOnly = true // the disk may have grown after a running call looked
-	return v.node.change(ctx, what, func(o *op) error { return o.resizeVolume(id, sizeBytes) })
+	return &api.ResizeVolumeResponse{},
+		v.node.do(ctx, what, func(o *op) error { return o.resizeVolume(id, r.GetSizeBytes()) })
 }
 
 // resizeTarget parses the volume id. One driver passes a disk number.
 func (v *Volumes) resizeTarget(ctx context.Context, volumeID string) (winpath.VolumeID, error) {
 	if number, err := strconv.ParseUint(volumeID, 10, 32); err == nil {
-		names, err := v.ListVolumesOnDisk(ctx, uint32(number), 0)
+		listed, err := v.ListVolumesOnDisk(ctx, &api.ListVolumesOnDiskRequest{DiskNumber: uint32(number)})
 		if err != nil {
 			return winpath.VolumeID{}, err
 		}
-		if len(names) == 0 {
+		if len(listed.GetVolumeIds()) == 0 {
 			return winpath.VolumeID{}, errdefs.FailedPrecondition.Errorf(reason.DiskRaw, "disk %d has no volume", number)
 		}
-		volumeID = names[0]
+		volumeID = listed.GetVolumeIds()[0]
 	}
 	return parseVolumeID(volumeID)
 }

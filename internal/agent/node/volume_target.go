@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -22,23 +23,21 @@ const nothingMounted = "because it does not exist"
 // GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the directory that links lead to.
 // It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
 // at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
-func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	id, err := readOf(ctx, v.node, "GetVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
-		func(o *op, path winpath.Path) (string, error) {
+func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context,
+	r *api.GetVolumeIDFromTargetPathRequest) (*api.GetVolumeIDFromTargetPathResponse, error) {
+	answer, err := runOf(ctx, v.node, "GetVolumeIDFromTargetPath", r.GetTargetPath(), v.node.targetPath, operation.Path,
+		func(o *op, path winpath.Path) (*api.GetVolumeIDFromTargetPathResponse, error) {
 			id, err := o.volumeMountedAt(path)
-			if err != nil {
-				return "", err
-			}
-			return id.String(), nil
+			return &api.GetVolumeIDFromTargetPathResponse{VolumeId: id.String()}, err
 		})
 	var failure *errdefs.Error
 	if errors.As(err, &failure) && failure.Reason != reason.NotMounted &&
 		strings.Contains(failure.Message, nothingMounted) {
 		quoted := *failure // only a path in the message can contain the text
 		quoted.Message = strings.ReplaceAll(failure.Message, nothingMounted, "(…)")
-		return "", &quoted
+		return nil, &quoted
 	}
-	return id, err
+	return answer, err
 }
 
 func (o *op) volumeMountedAt(path winpath.Path) (winpath.VolumeID, error) {
@@ -64,9 +63,13 @@ func notMounted(path winpath.Path, err error) error {
 
 // GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to: the one mounted at the
 // path or at the closest directory above, or the drive. A missing path is NotFound; a path on a share is on no volume.
-func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context, targetPath string) (string, error) {
-	return readOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", targetPath, v.node.targetPath, operation.Path,
-		(*op).volumeHolding)
+func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context,
+	r *api.GetClosestVolumeIDFromTargetPathRequest) (*api.GetClosestVolumeIDFromTargetPathResponse, error) {
+	return runOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", r.GetTargetPath(), v.node.targetPath, operation.Path,
+		func(o *op, path winpath.Path) (*api.GetClosestVolumeIDFromTargetPathResponse, error) {
+			id, err := o.volumeHolding(path)
+			return &api.GetClosestVolumeIDFromTargetPathResponse{VolumeId: id}, err
+		})
 }
 
 func (o *op) volumeHolding(path winpath.Path) (string, error) {

@@ -48,7 +48,6 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	defer r.mu.Unlock()
 	if c := r.calls[key]; c != nil && key != "" {
 		c.waiting++
-		request.cleanup()
 		klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", request)
 		r.tell(request, Joined)
 		return c
@@ -65,16 +64,9 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(f); return err }, func(err error) {
 		c.err = err
 		c.cancel()
-		request.cleanup() // before the answer: its receiver may rely on that
 		r.tell(request, c.outcome())
 	})
 	return c
-}
-
-func (r Request) cleanup() {
-	if r.Cleanup != nil {
-		r.Cleanup()
-	}
 }
 
 // perform takes the locks and runs f. Before it releases them it lets no more callers join: others may overtake it.

@@ -22,8 +22,6 @@ type Request struct {
 	NoJoin bool
 	// JoinQueuedOnly: a call joins only an operation that has not begun, because its result must be newer than the call.
 	JoinQueuedOnly bool
-	// Cleanup, unless nil, is called once: after this call's function has run, or when it is certain not to run.
-	Cleanup func()
 }
 
 // On returns the request of a verb on objects.

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -145,7 +146,13 @@ func parseMask(text string) (mask, error) {
 	return mask{text: text, names: m}, err
 }
 
-func (m mask) matches(path string) bool { return m.names.Match(path) || m.reads && methods.Reads(path) }
+func (m mask) matches(path string) bool { return m.names.Match(path) || m.reads && reads(path) }
+
+// reads reports whether a method, by its path on the wire, changes nothing on the node or on a server.
+func reads(path string) bool {
+	m, ok := node.MethodAt(path)
+	return ok && m.Reads
+}
 
 // Written returns the path of a method as policies write it: disk/v1/Rescan for /v1.Disk/Rescan.
 func Written(path string) string {

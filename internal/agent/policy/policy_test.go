@@ -4,23 +4,19 @@ package policy
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/kubernetes-csi/csi-proxy/client/api"
+	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
@@ -151,8 +147,8 @@ func TestObjectsOfARequest(t *testing.T) {
   iscsiPortals: [192.0.2.1, 198.51.100.0/24, '2001:db8::1', san.example.com]
   iscsiTargets: ['iqn.2001-04.com.example:*', eui.02004567A425678D]
 `).Rules()[0]
-	for m, texts := range map[Meaning]map[string]bool{
-		Path: {
+	for m, texts := range map[node.Meaning]map[string]bool{
+		node.NamesPath: {
 			`C:\var\lib\kubelet\pods`: true, `c:\VAR\lib\kubelet\Pods\a`: true, `\var\lib\kubelet\pods\a`: true,
 			`C:/var/lib/kubelet/pods/a`: true,
 			`d:\data\`:                  true, `C:\var\lib\kubelet\\pods\a`: true,
@@ -163,9 +159,9 @@ func TestObjectsOfARequest(t *testing.T) {
 			`C:\var\lib\kubelet\pods.`:           false, `C:\var\lib\kubelet\pods \a`: false, `C:\var\lib\kubelet\pods:x`: false,
 			`C:\var\lib\KUBELE~1\pods`: false,
 		},
-		Service: {"msiscsi": true, "MSISCSI": true, "MSiSCSI" + " ": false, "LanmanWorkstation": false,
+		node.NamesService: {"msiscsi": true, "MSISCSI": true, "MSiSCSI" + " ": false, "LanmanWorkstation": false,
 			"*": false, "M\u0131SCSI": false},
-		Share: {
+		node.NamesShare: {
 			`\\fs\share`: true, `\\FS\share\dir`: true, `//fs/share`: true, `\\a.example.com\share`: true,
 			`\\a.b.EXAMPLE.com\share`: true,
 			`\\example.com\share`:     false, `\\.example.com\share`: false, `\\evilexample.com\share`: false,
@@ -177,12 +173,12 @@ func TestObjectsOfARequest(t *testing.T) {
 			`\\?\UNC\fs\share`: false, `\\.\fs\share`: false, "\\\\\u212A.example.com\\share": true,
 			"\\\\a.e\u212Aample.com\\share": false,
 		},
-		Portal: {
+		node.NamesPortal: {
 			"192.0.2.1": true, "198.51.100.7": true, "::ffff:192.0.2.1": true, "2001:DB8:0::1": true, "SAN.example.com": true,
 			"192.0.2.2": false, "198.51.101.7": false, "192.0.2.1:3260": false, "192.0.2.01": false, "2001:db8::1%eth0": false,
 			"san.example.com.": false, "::ffff:198.51.100.7": true, "::ffff:198.51.100.7%eth0": false,
 		},
-		Target: {
+		node.NamesTarget: {
 			"iqn.2001-04.com.example:disk": true, "IQN.2001-04.com.example:disk": true, "eui.02004567a425678d": true,
 			"iqn.2001-04.com.example": false, "iqn.2001-04.com.example2:disk": false, "eui.02004567A425678D0": false,
 		},
@@ -198,113 +194,35 @@ func TestObjectsOfARequest(t *testing.T) {
 		}
 	}
 	nothing := parse(t, "- name: a\n  clients: [{any: true}]\n  methods: [read]\n").Rules()[0]
-	for m, text := range map[Meaning]string{Path: `C:\var\lib\kubelet\pods`, Service: "msiscsi", Share: `\\fs\share`,
-		Portal: "192.0.2.1", Target: "iqn.2001-04.com.example:a"} {
+	for m, text := range map[node.Meaning]string{node.NamesPath: `C:\var\lib\kubelet\pods`,
+		node.NamesService: "msiscsi", node.NamesShare: `\\fs\share`, node.NamesPortal: "192.0.2.1",
+		node.NamesTarget: "iqn.2001-04.com.example:a"} {
 		if err := nothing.Names(m, text); err == nil || !strings.Contains(err.Error(), "it allows none") {
 			t.Errorf("%s: a rule without a list allows it: %v", text, err)
 		}
 	}
 }
 
-// eachRequest calls f for the request of every method of every version.
-func eachRequest(t *testing.T, f func(method string, request protoreflect.MessageDescriptor)) {
-	t.Helper()
-	files, err := api.Descriptors()
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := 0
-	for _, path := range Methods() {
-		service, method, _ := strings.Cut(path[1:], "/")
-		found, err := files.FindDescriptorByName(protoreflect.FullName(service))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f(path, found.(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(method)).Input())
-		count++
-	}
-	if count != 139+7 { // the original's and ours
-		t.Errorf("there are %d methods, not 146; is this test still complete?", count)
-	}
-}
-
-// A new text in a request must be classified before the method can be called under a policy. Old versions have names of
-// their own for disks, which become numbers before a rule sees the request.
-func TestEveryTextOfEveryRequestIsClassified(t *testing.T) {
-	var classify func(method string, m protoreflect.MessageDescriptor)
-	classify = func(method string, m protoreflect.MessageDescriptor) {
-		for i := range m.Fields().Len() {
-			field := m.Fields().Get(i)
-			switch {
-			case (field.IsList() && field.Message() == nil) || field.IsMap():
-				t.Errorf("%s: %s is a list, which no rule lets pass", method, field.FullName())
-			case field.Message() != nil:
-				classify(method, field.Message())
-			case field.Kind() != protoreflect.StringKind && field.Kind() != protoreflect.BytesKind:
-			case field.Name() == "diskID" || field.Name() == "disk_id":
-			case MeaningOf(field.Name()) == 0:
-				t.Errorf("%s: nobody has classified %s", method, field.FullName())
-			}
-		}
-	}
-	eachRequest(t, classify)
-}
-
-// The node says itself which of its operations change nothing.
-func TestReadsAreTheNodes(t *testing.T) {
-	sources, err := filepath.Glob("../node/*.go")
-	if err != nil || len(sources) == 0 {
-		t.Fatal(sources, err)
-	}
-	nodeReads := map[string]bool{}
-	for _, source := range sources {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range regexp.MustCompile(`\bread(?:Of|Disk)?\(ctx, \w+\.node, (?:operation\.On\()?"(\w+)"`).FindAllStringSubmatch(string(text),
-			-1) {
-			nodeReads[strings.ToLower(found[1])] = true
-		}
-	}
-	// Names that old versions have for operations of the newest, and those that are composed of others.
-	old := map[string]string{
-		"diskstats": "getdiskstats", "getattachstate": "getdiskstate", "ismountpoint": "issymlink",
-		"volumestats":         "getvolumestats",
-		"getvolumedisknumber": "getdisknumberfromvolumeid", "getvolumeidfrommount": "getvolumeidfromtargetpath",
-		"getdisknumberbyname": "listdiskids",
-		"getvolume":           "getvolumestats",
-	}
-	for _, path := range Methods() {
-		_, name, _ := strings.Cut(strings.ToLower(path[1:]), "/")
-		if is, ok := old[name]; ok {
-			name = is
-		}
-		if methods.Reads(path) != nodeReads[name] {
-			t.Errorf("%s: a policy takes it for a read: %t, the node: %t", path, methods.Reads(path), nodeReads[name])
-		}
-	}
-}
-
-// Each message of a list is checked. Maps and other lists are refused, because no request of the API has one: their
+// Each text of a request is looked at, those of the messages in it as well. What no row describes is refused: its
 // content would not be looked at.
-func TestListsAndMaps(t *testing.T) {
-	r := parse(t, "- name: r\n  clients: [any: true]\n  methods: [\"*\"]\n  services: [allowed]\n").rules[0]
-	named := func(names ...string) proto.Message {
-		list := &descriptorpb.FileDescriptorSet{}
-		for _, name := range names {
-			list.File = append(list.File, &descriptorpb.FileDescriptorProto{Name: &name})
-		}
-		return list
+func TestTextsOfARequest(t *testing.T) {
+	r := parse(t, "- name: r\n  clients: [any: true]\n  methods: [\"*\"]\n  iscsiPortals: [192.0.2.1]\n"+
+		"  iscsiTargets: [eui.02004567A425678D]\n").rules[0]
+	at := func(address, iqn string) proto.Message {
+		return &iscsiapi.ConnectTargetRequest{TargetPortal: &iscsiapi.TargetPortal{TargetAddress: address}, Iqn: iqn,
+			ChapUsername: "any"}
 	}
 	for _, test := range []struct {
 		name    string
 		request proto.Message
 		refused bool
 	}{
-		{"an allowed name", named("allowed", "allowed"), false},
-		{"the first name", named("other", "allowed"), true},
-		{"the last name", named("allowed", "other"), true},
+		{"allowed texts", at("192.0.2.1", "eui.02004567A425678D"), false},
+		{"a message in it", at("192.0.2.2", "eui.02004567A425678D"), true},
+		{"the request's own", at("192.0.2.1", "eui.02004567A425678E"), true},
+		{"a text without a meaning", &descriptorpb.FileDescriptorProto{Name: proto.String("a")}, true},
+		{"one in a list of messages", &descriptorpb.FileDescriptorSet{
+			File: []*descriptorpb.FileDescriptorProto{{Name: proto.String("a")}}}, true},
 		{"a list of texts", &fieldmaskpb.FieldMask{Paths: []string{"a"}}, true},
 		{"a list of numbers", &descriptorpb.SourceCodeInfo_Location{Span: []int32{1}}, true},
 		{"a map", &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewBoolValue(true)}}, true},

@@ -36,10 +36,10 @@ func ScopeOf(ctx context.Context) operation.Scope {
 }
 
 // permitted applies the client's rule to the request that acts: an old version's has been converted.
-func permitted(ctx context.Context, request any) error {
+func permitted(ctx context.Context, request proto.Message) error {
 	c := callOf(ctx)
 	if c == nil || c.rule == nil {
 		return nil
 	}
-	return c.rule.Request(request.(proto.Message)) //nolint:forcetypeassert // every request is one, and any other must not pass
+	return c.rule.Request(request)
 }

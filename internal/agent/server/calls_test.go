@@ -24,7 +24,7 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -189,9 +189,9 @@ func TestDeadlines(t *testing.T) {
 		caller time.Duration // 0: none
 		most   time.Duration
 	}{
-		{name: "the method's own", most: server.LimitRead},
-		{name: "the caller's shorter one", caller: server.LimitRead / 2, most: server.LimitRead / 2},
-		{name: "not the caller's longer one", caller: server.LimitRead * 4, most: server.LimitRead},
+		{name: "the method's own", most: node.LimitRead},
+		{name: "the caller's shorter one", caller: node.LimitRead / 2, most: node.LimitRead / 2},
+		{name: "not the caller's longer one", caller: node.LimitRead * 4, most: node.LimitRead},
 	} {
 		ctx, cancel := t.Context(), func() {}
 		if test.caller > 0 {

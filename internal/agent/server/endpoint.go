@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
@@ -27,7 +28,7 @@ type Service struct {
 	Methods []Method
 }
 
-// A Method is one row of a Service. Unary makes it.
+// A Method is one row of a Service. NewMethod makes it.
 type Method struct {
 	Name string
 	// Limit is how long a call may take when the caller sets no shorter deadline.
@@ -36,30 +37,33 @@ type Method struct {
 	call func(ctx context.Context, decode func(any) error) (any, error)
 }
 
-// Limits of the methods. Kubelet and the drivers give up after about two minutes: a longer call would hide the reason.
-const (
-	LimitRead  = 30 * time.Second  // reads, changes nothing
-	LimitWrite = 60 * time.Second  // changes a little
-	LimitLong  = 110 * time.Second // waits for disks or for a file system
-)
-
-// Unary returns a method that takes one Request message and answers with one Response message.
-func Unary[Request, Response any](name string, limit time.Duration,
-	handle func(context.Context, *Request) (*Response, error)) Method {
+// NewMethod returns a method that takes a message such as request makes, and answers with one message.
+func NewMethod(name string, limit time.Duration, request func() proto.Message,
+	handle func(context.Context, proto.Message) (proto.Message, error)) Method {
 	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
-		request := new(Request)
+		request := request()
 		if err := decode(request); err != nil {
 			return nil, err // a status already
 		}
 		if err := permitted(ctx, request); err != nil {
 			return nil, err
 		}
-		response, err := handle(ctx, request)
-		if err != nil {
-			return nil, err
-		}
-		return response, nil
+		return handle(ctx, request)
 	}}
+}
+
+// Unary is NewMethod for a function with the types of its messages.
+func Unary[Request, Response any](name string, limit time.Duration,
+	handle func(context.Context, *Request) (*Response, error)) Method {
+	message := func(m any) proto.Message { return m.(proto.Message) } //nolint:forcetypeassert // generated types are
+	return NewMethod(name, limit, func() proto.Message { return message(new(Request)) },
+		func(ctx context.Context, request proto.Message) (proto.Message, error) {
+			response, err := handle(ctx, any(request).(*Request)) //nolint:forcetypeassert // it was made so
+			if err != nil {
+				return nil, err
+			}
+			return message(response), nil
+		})
 }
 
 // Through returns the method as an old version has it: its messages are converted to this method's and back.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
@@ -30,7 +31,7 @@ func serve(t *testing.T, at transport.Endpoints, o server.Options, do exists, mo
 	t.Helper()
 	endpoint := server.Endpoint{Name: endpointName, Group: "filesystem", Version: "v1", Services: []server.Service{{
 		Name: "v1.Filesystem",
-		Methods: []server.Method{server.Unary("PathExists", server.LimitRead,
+		Methods: []server.Method{server.Unary("PathExists", node.LimitRead,
 			func(ctx context.Context, r *api.PathExistsRequest) (*api.PathExistsResponse, error) {
 				found, err := do(ctx, r.GetPath())
 				return &api.PathExistsResponse{Exists: found}, err

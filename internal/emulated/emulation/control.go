@@ -17,6 +17,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -39,13 +40,13 @@ func answer[Request, Response any](name string, limit time.Duration,
 
 // change returns a method that changes the node and answers no more.
 func change[Response, Request any](name string, do func(*Request) error) server.Method {
-	return answer(name, server.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
+	return answer(name, node.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
 }
 
 // diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
 func diskMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		answer("AttachDisk", server.LimitWrite, func(r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
+		answer("AttachDisk", node.LimitWrite, func(r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
 			spec, err := diskSpec(r)
 			if err != nil {
 				return nil, err
@@ -53,11 +54,11 @@ func diskMethods(n *emulated.Node) []server.Method {
 			number, err := n.AttachDisk(spec)
 			return &api.AttachDiskResponse{DiskNumber: number}, err
 		}),
-		answer("DetachDisk", server.LimitWrite, func(r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
+		answer("DetachDisk", node.LimitWrite, func(r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
 			image, err := n.DetachDisk(r.GetDiskNumber())
 			return &api.DetachDiskResponse{ImagePath: image}, err
 		}),
-		answer("ListDetachedDisks", server.LimitRead, func(*api.ListDetachedDisksRequest) (
+		answer("ListDetachedDisks", node.LimitRead, func(*api.ListDetachedDisksRequest) (
 			*api.ListDetachedDisksResponse, error) {
 			disks, err := n.DetachedDisks()
 			r := &api.ListDetachedDisksResponse{}
@@ -76,15 +77,15 @@ func diskMethods(n *emulated.Node) []server.Method {
 		change[api.SetDiskReadOnlyResponse]("SetDiskReadOnly", func(r *api.SetDiskReadOnlyRequest) error {
 			return n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly())
 		}),
-		answer("GetPath", server.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
+		answer("GetPath", node.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
 			path, err := n.HostPath(r.GetWindowsPath())
 			return &api.GetPathResponse{HostPath: path}, err
 		}),
-		answer("Readlink", server.LimitRead, func(r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
+		answer("Readlink", node.LimitRead, func(r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
 			target, err := n.Readlink(r.GetWindowsPath())
 			return &api.ReadlinkResponse{Target: target}, err
 		}),
-		answer("GetAccess", server.LimitRead, func(r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
+		answer("GetAccess", node.LimitRead, func(r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
 			entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
 			response := &api.GetAccessResponse{}
 			for _, e := range entries {
@@ -150,7 +151,7 @@ func Network(n *emulated.Node) *api.ListNetworkResponse {
 // networkMethods returns the methods that control the file servers and the iSCSI storage of an emulated node.
 func networkMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		answer("ListNetwork", server.LimitRead, func(*api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
+		answer("ListNetwork", node.LimitRead, func(*api.ListNetworkRequest) (*api.ListNetworkResponse, error) {
 			return Network(n), nil
 		}),
 		change[api.SetSMBPasswordResponse]("SetSMBPassword", func(r *api.SetSMBPasswordRequest) error {
@@ -195,7 +196,7 @@ func networkMethods(n *emulated.Node) []server.Method {
 // systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
 func systemMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		answer("ListServices", server.LimitRead, func(*api.ListServicesRequest) (*api.ListServicesResponse, error) {
+		answer("ListServices", node.LimitRead, func(*api.ListServicesRequest) (*api.ListServicesResponse, error) {
 			response := &api.ListServicesResponse{}
 			for _, s := range n.Services() {
 				response.Services = append(response.Services, &api.NodeService{
@@ -212,7 +213,7 @@ func systemMethods(n *emulated.Node) []server.Method {
 			}
 			return n.SetService(r.GetName(), change)
 		}),
-		answer("ListSwitches", server.LimitRead, func(*api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
+		answer("ListSwitches", node.LimitRead, func(*api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
 			response := &api.ListSwitchesResponse{}
 			for _, s := range n.Switches() {
 				response.Switches = append(response.Switches,
@@ -223,11 +224,11 @@ func systemMethods(n *emulated.Node) []server.Method {
 		change[api.SetSwitchResponse]("SetSwitch", func(r *api.SetSwitchRequest) error {
 			return n.SetSwitch(r.GetName(), r.GetValue())
 		}),
-		answer("GetClock", server.LimitRead, func(*api.GetClockRequest) (*api.GetClockResponse, error) {
+		answer("GetClock", node.LimitRead, func(*api.GetClockRequest) (*api.GetClockResponse, error) {
 			now, stopped := n.Clock()
 			return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
 		}),
-		answer("SetClock", server.LimitWrite, func(r *api.SetClockRequest) (*api.SetClockResponse, error) {
+		answer("SetClock", node.LimitWrite, func(r *api.SetClockRequest) (*api.SetClockResponse, error) {
 			change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
 			if r.GetTo() != nil {
 				change.To = r.GetTo().AsTime()

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -77,18 +78,18 @@ func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.En
 func (h *Harness) Control(a *agent.Agent) server.Service {
 	methods := slices.Concat(diskMethods(h.Node), networkMethods(h.Node), systemMethods(h.Node))
 	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
-		answer("AddFault", server.LimitWrite, h.addFault),
-		server.Unary("ListFaults", server.LimitRead, h.ListFaults),
+		answer("AddFault", node.LimitWrite, h.addFault),
+		server.Unary("ListFaults", node.LimitRead, h.ListFaults),
 		change[api.RemoveFaultResponse]("RemoveFault", h.removeFault),
 		server.Unary("ListJournal", 2*journalWait, h.ListJournal),
-		server.Unary("Reboot", server.LimitLong,
+		server.Unary("Reboot", node.LimitLong,
 			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
 				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
 			}),
-		answer("SaveNode", server.LimitLong, func(r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
+		answer("SaveNode", node.LimitLong, func(r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
 			return &api.SaveNodeResponse{}, h.Node.Save(r.GetDirectory(), r.GetClone())
 		}),
-		server.Unary("RestoreNode", server.LimitLong,
+		server.Unary("RestoreNode", node.LimitLong,
 			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
 				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
 			}),

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -59,7 +60,8 @@ func removeTree(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.For(operation.Everything()).Filesystem.RmdirContents(ctx, dir); err != nil {
+	all := n.For(operation.Everything()).Filesystem
+	if _, err := all.RmdirContents(ctx, &filesystemapi.RmdirContentsRequest{Path: dir}); err != nil {
 		return err
 	}
 	return os.Remove(dir)

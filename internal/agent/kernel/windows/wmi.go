@@ -129,8 +129,7 @@ func (k Kernel) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 // CreateSMBGlobalMapping calls MSFT_SmbGlobalMapping.Create. The credential is a string there, which stays in memory.
 // https://learn.microsoft.com/previous-versions/windows/desktop/smb/create-msft-smbglobalmapping
 func (k Kernel) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret, requirePrivacy bool) error {
-	credential := kernel.Secret(win32.SMBCredential(userName, password))
-	defer credential.Wipe()
+	credential := win32.SMBCredential(userName, password)
 	returned, err := k.maps.CallClass(smbNamespace, smbClass, "Create", wmi.Parameters{
 		"RemotePath": remotePath, "Credential": string(credential), "RequirePrivacy": requirePrivacy,
 	})
