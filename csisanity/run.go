@@ -23,24 +23,20 @@
 package csisanity
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"github.com/kubernetes-csi/csi-test/v5/pkg/sanity"
 	"github.com/onsi/ginkgo/v2"
-	"github.com/onsi/ginkgo/v2/types"
 	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -95,6 +91,7 @@ func Run(t *testing.T, suites ...Suite) []Result {
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.RandomSeed, reporter.Succinct, reporter.NoColor = 1, true, true
 	gomega.RegisterFailHandler(ginkgo.Fail)
+	format.RegisterCustomFormatter(inShort)
 	ginkgo.RunSpecs(t, "csi-sanity", suite, reporter)
 	results := make([]Result, len(suites))
 	for i, s := range suites {
@@ -162,46 +159,4 @@ func (s Suite) nodeID(t *testing.T) string {
 			"volumes: add it; csisanity has the controller")
 	}
 	return info.GetNodeId()
-}
-
-// A Result is what became of the specs of one suite.
-type Result struct {
-	Suite          string
-	Passed, Failed int
-	Skipped        map[string]int // by reason
-	Failures       []string       // the specs that failed, with their messages
-}
-
-// String returns the counts as lines.
-func (r Result) String() string {
-	skipped := 0
-	var reasons strings.Builder
-	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
-		skipped += r.Skipped[reason]
-		fmt.Fprintf(&reasons, "\n%4d skipped: %s", r.Skipped[reason], reason)
-	}
-	return fmt.Sprintf("csi-sanity, %s: %d specs: %d passed, %d failed, %d skipped%s",
-		r.Suite, r.Passed+r.Failed+skipped, r.Passed, r.Failed, skipped, reasons.String())
-}
-
-// resultOf counts the specs of the suite with a name.
-func resultOf(name string, report ginkgo.Report) Result {
-	result := Result{Suite: name, Skipped: map[string]int{}}
-	for _, spec := range report.SpecReports {
-		if spec.LeafNodeType != types.NodeTypeIt || spec.ContainerHierarchyTexts[0] != name {
-			continue
-		}
-		switch spec.State {
-		case types.SpecStatePassed:
-			result.Passed++
-		case types.SpecStateSkipped:
-			result.Skipped[cmp.Or(spec.Failure.Message, "not asked for: -ginkgo.focus or -ginkgo.skip")]++
-		case types.SpecStatePending:
-			result.Skipped["switched off in csi-sanity"]++
-		default:
-			result.Failed++
-			result.Failures = append(result.Failures, spec.FullText()+": "+spec.Failure.Message)
-		}
-	}
-	return result
 }

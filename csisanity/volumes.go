@@ -47,12 +47,15 @@ type Volumes struct {
 }
 
 // Disks are volumes on SCSI disks, which the plugin finds as with EBS: the serial number is the volume's id without its
-// hyphen.
+// hyphen. The publish context has a "devicePath" such as /dev/xvdab, without which the driver of EBS stages nothing.
 func Disks() Volumes {
 	return Volumes{
 		ID: func(n int) string { return fmt.Sprintf("vol-%017x", n) },
 		Disk: func(id string) csiproxytest.Disk {
 			return csiproxytest.Disk{SerialNumber: strings.ReplaceAll(id, "-", "")}
+		},
+		PublishContext: func(_ string, disk uint32) map[string]string {
+			return map[string]string{"devicePath": fmt.Sprintf("/dev/xvd%c%c", 'a'+disk/26%26, 'a'+disk%26)}
 		},
 	}
 }
@@ -79,11 +82,19 @@ type kubelet struct {
 }
 
 func (k kubelet) configure(c *sanity.TestConfig) {
-	c.TargetPath = k.dir + `\pods\csisanity\volumes\kubernetes.io~csi\pv` // csi-sanity publishes at its entry "target"
-	c.StagingPath = k.dir + `\plugins\kubernetes.io\csi\csisanity\globalmount`
+	c.TargetPath, c.StagingPath = targetDir(k.dir), stagingDir(k.dir)
 	c.CreateTargetDir, c.CreateStagingDir = k.makeDir, k.makeDir
 	c.RemoveTargetPath, c.RemoveStagingPath = k.removeDir, k.removeDir
 	c.CheckPath = k.kind
+}
+
+// targetDir is the directory at whose entry "target" csi-sanity publishes.
+func targetDir(kubelet string) string {
+	return kubelet + `\pods\csisanity\volumes\kubernetes.io~csi\pv`
+}
+
+func stagingDir(kubelet string) string {
+	return kubelet + `\plugins\kubernetes.io\csi\csisanity\globalmount`
 }
 
 func (k kubelet) makeDir(path string) (string, error) {
@@ -92,13 +103,22 @@ func (k kubelet) makeDir(path string) (string, error) {
 }
 
 // removeDir removes a directory in which nothing may be left. csi-sanity ignores its error, so it fails the spec
-// itself.
+// itself. Then it removes what is left in both directories, which would fail all later specs. It follows no link.
 func (k kubelet) removeDir(path string) error {
-	_, err := k.files.Rmdir(context.Background(), &csiproxy.RmdirRequest{Path: path})
-	if err != nil && !errors.Is(err, csiproxy.ErrPathNotFound) {
-		ginkgo.Fail(fmt.Sprintf("the plugin left something at %s: %v", path, err))
+	err := k.remove(path, false)
+	if err == nil || errors.Is(err, csiproxy.ErrPathNotFound) {
+		return nil
 	}
+	if forced := errors.Join(k.remove(targetDir(k.dir), true), k.remove(stagingDir(k.dir), true)); forced != nil {
+		err = fmt.Errorf("%w; it cannot be removed, so later specs fail, too: %w", err, forced)
+	}
+	ginkgo.Fail(fmt.Sprintf("the plugin left something at %s: %v", path, err))
 	return nil
+}
+
+func (k kubelet) remove(path string, force bool) error {
+	_, err := k.files.Rmdir(context.Background(), &csiproxy.RmdirRequest{Path: path, Force: force})
+	return err
 }
 
 func (k kubelet) kind(path string) (sanity.PathKind, error) {
