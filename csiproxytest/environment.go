@@ -3,10 +3,7 @@
 package csiproxytest
 
 import (
-	"time"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -90,8 +87,8 @@ func (n *Node) RemoveSMBUser(user string) {
 	n.must("removing an account", n.node().RemoveSMBUser(user))
 }
 
-// DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear after a
-// minute of the node's clock, see AdvanceClock. Port 0 is 3260.
+// DisconnectISCSIPortal cuts a portal off: discovery and logins fail, and the disks of its sessions disappear, as on
+// Windows after a minute. Port 0 is 3260.
 func (n *Node) DisconnectISCSIPortal(address string, port uint16) {
 	n.t.Helper()
 	n.must("disconnecting a portal", n.setPortal(address, port, false))
@@ -151,13 +148,6 @@ func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.setService(name, services.Change{StartType: new(uint32(start))})
 }
 
-// SetServicePendingTime makes a service slow: from now on it takes at least this long to start and to stop, by the
-// node's clock. While the clock is stopped, it stays pending.
-func (n *Node) SetServicePendingTime(name string, pending time.Duration) {
-	n.t.Helper()
-	n.setService(name, services.Change{PendingTime: &pending})
-}
-
 func (n *Node) setService(name string, change services.Change) {
 	n.t.Helper()
 	n.must("setting a service", n.node().SetService(name, change))
@@ -168,38 +158,4 @@ func (n *Node) setService(name string, change services.Change) {
 func (n *Node) SetSwitch(name, answer string) {
 	n.t.Helper()
 	n.must("setting a switch", n.node().SetSwitch(name, answer))
-}
-
-// Now returns the node's time. Services that start or stop, iSCSI portals that are cut off, the times of files that the
-// agent makes and operations with Options.WindowsTiming go by it; deadlines of calls do not.
-func (n *Node) Now() time.Time {
-	now, _ := n.node().Clock()
-	return now
-}
-
-// SetClock sets the node's clock.
-func (n *Node) SetClock(to time.Time) { n.t.Helper(); n.setClock(emulated.ClockChange{To: to}) }
-
-// AdvanceClock lets time pass on the node. Everything due by then has happened when it returns.
-func (n *Node) AdvanceClock(by time.Duration) {
-	n.t.Helper()
-	n.setClock(emulated.ClockChange{Advance: by})
-}
-
-// StopClock stops the node's clock, except for AdvanceClock and SetClock: the test decides when something is over.
-func (n *Node) StopClock() {
-	n.t.Helper()
-	n.setClock(emulated.ClockChange{Stopped: new(true)})
-}
-
-// StartClock starts the node's clock again.
-func (n *Node) StartClock() {
-	n.t.Helper()
-	n.setClock(emulated.ClockChange{Stopped: new(false)})
-}
-
-func (n *Node) setClock(change emulated.ClockChange) {
-	n.t.Helper()
-	_, err := n.node().SetClock(change)
-	n.must("setting the clock", err)
 }

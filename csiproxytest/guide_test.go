@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -185,21 +184,16 @@ func TestStageDuringAFormat(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	plugin := newPlugin(t, node)
 	node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
-	node.StopClock()
-	node.SetSwitch("timing", "windows")
+	formats, release := node.Hang(csiproxytest.Calls{Function: "FormatVolume"})
 	staged := make(chan error, 2)
 	for range 2 {
 		go func() { staged <- plugin.Stage(t.Context(), "vol-1", staging) }()
 	}
-	for left := 2; left > 0; {
-		select {
-		case err := <-staged:
-			if err != nil {
-				t.Error(err)
-			}
-			left--
-		default:
-			node.AdvanceClock(time.Second)
+	<-formats
+	release()
+	for range 2 {
+		if err := <-staged; err != nil {
+			t.Error(err)
 		}
 	}
 	if calls := node.Find(csiproxytest.Query{Function: "FormatVolume"}); len(calls) != 1 {

@@ -12,7 +12,7 @@
 // With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated. The agent works in
 // the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a
 // VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs an
-// emulated node skips the test: faults, reboots, the clock, the journal. The agent in the test's process changes only
+// emulated node skips the test: faults, reboots, the journal. The agent in the test's process changes only
 // disks that the test attached; after a running agent, others are compared. Use a machine that may be lost.
 //
 // When a test fails, its log shows the last API calls, with the Windows functions of those that failed, and the node's
@@ -64,8 +64,8 @@ type Options struct {
 	PlainSMB bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume, as the agent's flag -erase-on-format does.
 	EraseOnFormat bool
-	// WindowsTiming makes operations take about as long as on Windows, by the node's clock: a driver's time-outs meet
-	// formats of seconds, or a test stops the clock and decides when one is over. SetSwitch("timing", …) changes it.
+	// WindowsTiming makes operations take about as long as on Windows: a driver's time-outs meet formats of
+	// seconds. SetSwitch("timing", …) changes it.
 	WindowsTiming bool
 	// PlainPipes, on Windows, serves at the pipes that clients open by default, as Setenv needs: a machine can have one
 	// such node at a time, and none beside an agent. Otherwise a node's pipes have names of their own. Elsewhere it does

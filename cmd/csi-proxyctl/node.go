@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -103,7 +102,7 @@ func showServers(_ []string, r *nodeapi.ListNetworkResponse) answer {
 func iscsiCommand(a *connection) *cobra.Command {
 	return group("iscsi", "Cut iSCSI portals off and connect them again, drop sessions",
 		query(a, "list", "List the portals with their targets", nodeClient.ListNetwork, showTargets),
-		change(a, "disconnect", "Cut a portal off; the disks of its sessions disappear after a minute of the node's clock",
+		change(a, "disconnect", "Cut a portal off; the disks of its sessions disappear",
 			nodeClient.SetISCSIPortalState, "PORTAL"),
 		changeWith(a, "connect", "Connect a portal again; the sessions and disks that were lost with it come back",
 			&nodeapi.SetISCSIPortalStateRequest{Connected: true}, nodeClient.SetISCSIPortalState, "PORTAL"),
@@ -125,13 +124,10 @@ func serviceCommand(a *connection) *cobra.Command {
 
 func showServices(_ []string, r *nodeapi.ListServicesResponse) answer {
 	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *nodeapi.NodeService) (any, []any) {
-		state, start, after := word(s.GetState()), word(s.GetStart()), s.GetPendingTime().AsDuration().String()
-		pending := fmt.Sprintf("%d queries", s.GetPendingQueries())
-		if after != "0s" {
-			pending += ", " + after
-		}
+		state, start := word(s.GetState()), word(s.GetStart())
 		return map[string]any{"name": s.GetName(), "status": state, "startType": start, // as of system service list
-			"pendingQueries": s.GetPendingQueries(), "pendingTime": after}, []any{s.GetName(), state, start, pending}
+				"pendingQueries": s.GetPendingQueries()},
+			[]any{s.GetName(), state, start, fmt.Sprintf("%d queries", s.GetPendingQueries())}
 	})
 }
 
@@ -145,10 +141,9 @@ func setServiceCommand(a *connection) *cobra.Command {
 	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
 	queries := c.Flags().Uint32("pending-queries", 0,
 		"`count` of the queries that find it pending when it starts or stops")
-	pending := c.Flags().Duration("pending-time", 0, "`duration` that it stays pending at least, by the node's clock")
 	complete(c, "state", words(r.GetState().Descriptor())...)
 	complete(c, "start", words(r.GetStart().Descriptor())...)
-	c.MarkFlagsOneRequired("state", "start", "pending-queries", "pending-time")
+	c.MarkFlagsOneRequired("state", "start", "pending-queries")
 	return prepared(c, func([]string) error {
 		newState, err := parseWord(*state, "state", r.GetState().Descriptor())
 		if err != nil {
@@ -158,9 +153,6 @@ func setServiceCommand(a *connection) *cobra.Command {
 		r.State, r.Start = nodeapi.ServiceState(newState), nodeapi.ServiceStart(newStart)
 		if c.Flags().Changed("pending-queries") {
 			r.PendingQueries = queries
-		}
-		if c.Flags().Changed("pending-time") {
-			r.PendingTime = durationpb.New(*pending)
 		}
 		return err
 	})

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -75,7 +74,6 @@ func hostCases() []crashCase {
 	object := func(t *testing.T, n *Node) {
 		must(t, openAndClose(n, win32.FILE_CREATE, win32.FILE_NON_DIRECTORY_FILE))
 	}
-	moment := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	return []crashCase{
 		{
 			"attach an image", makeUserImage,
@@ -112,15 +110,6 @@ func hostCases() []crashCase {
 				defer h.Close()
 				return oldOrNew(attributes(t, h).Attributes&win32.FILE_ATTRIBUTE_READONLY != 0)
 			},
-		},
-		{
-			"make a directory by the node's clock", func(t *testing.T, n *Node) {
-				stopped := true
-				_, err := n.SetClock(ClockChange{To: moment, Stopped: &stopped})
-				must(t, err)
-			},
-			func(n *Node) error { return openAndClose(n, win32.FILE_CREATE, win32.FILE_DIRECTORY_FILE) },
-			checkObject(true),
 		},
 		{
 			"turn a mount point into a directory", func(t *testing.T, n *Node) { mounted(t, n, crashDir) },

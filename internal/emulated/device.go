@@ -31,9 +31,6 @@ func (n *Node) AdapterInterfaces() ([]string, error) {
 // interfaces returns the interface paths of devices.
 func interfaces[T interface{ interfacePath() string }](n *Node, devices func(*Node) []T) ([]string, error) {
 	return called(n, "CM_Get_Device_Interface_ListW", "", func() (paths []string, err error) {
-		if err := n.passTime(); err != nil {
-			return nil, err
-		}
 		for _, d := range devices(n) {
 			paths = append(paths, d.interfacePath())
 		}
@@ -49,9 +46,6 @@ func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 }
 
 func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
-	if err := n.passTime(); err != nil {
-		return nil, err
-	}
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
 	if lower == strings.ToLower(kernel.MountManager) {

@@ -97,7 +97,7 @@ func (d *disk) refresh() error {
 		d.volumes = append(d.volumes, v)
 		if d.node.state.Switches.VolumesArriveLate &&
 			!slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
-			d.arrivals[v.id] = d.node.state.Clock.now().Add(arrivalTime)
+			d.arrivals[v.id] = time.Now().Add(arrivalTime)
 		}
 	}
 	return nil

@@ -186,9 +186,6 @@ func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	} else {
 		err = host.CreateIn(p.dir, hostfiles.HostName(p.name))
 	}
-	if err == nil {
-		err = p.content.node.stamp(p.dir, hostfiles.HostName(p.name))
-	}
 	if err != nil {
 		return hostfiles.Entry{}, err
 	}

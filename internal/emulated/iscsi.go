@@ -25,9 +25,6 @@ type initiator struct {
 // withISCSI runs f with the state of the initiator service.
 func (c *initiator) withISCSI(function, object string, f func(s iscsi.State) error) error {
 	return c.node.call(function, object, func() error {
-		if err := c.passTime(); err != nil {
-			return err
-		}
 		defer c.node.retireGone()
 		return c.whileServiceRuns(f)
 	})

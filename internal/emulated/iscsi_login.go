@@ -21,10 +21,7 @@ func (c *initiator) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	err = c.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
 		var sessions []win32.ISCSISession
 		for _, one := range s.Sessions {
-			sessions = append(sessions, one.Listed(s.Outage(one.Known.Portal) == nil))
-		}
-		for _, l := range s.Lost {
-			sessions = append(sessions, iscsi.Session{Known: l.Known, ID: l.ID}.Listed(false))
+			sessions = append(sessions, one.Listed(s.Reachable(one.Known.Portal) != nil))
 		}
 		list = kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, base), Base: base, Count: len(sessions)}
 		return nil
@@ -32,12 +29,9 @@ func (c *initiator) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	return list, err
 }
 
-// DevicesForISCSISession implements kernel.ISCSI. A lost session has none.
+// DevicesForISCSISession implements kernel.ISCSI. A session whose portal is cut off has none.
 func (c *initiator) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
 	err = c.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsi.State) error {
-		if c.lost(id) >= 0 {
-			return nil
-		}
 		session := s.Session(id)
 		if session == nil {
 			return win32.ISDSC_INVALID_SESSION_ID
@@ -95,7 +89,7 @@ func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.IS
 		if _, err := s.Found(login.Target); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(s.Lost, func(l iscsi.Lost) bool { return l.Of(login.Target) }) {
+		if c.sessionWith(login.Target) != nil {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.ParsePortal(login.Portal)
@@ -103,18 +97,15 @@ func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.IS
 			return err
 		}
 		target := portal.Target(login.Target)
-		switch {
-		case target == nil:
+		if target == nil {
 			return win32.ISDSC_TARGET_NOT_FOUND
-		case c.sessionWith(target.Name) != nil:
-			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		if err := s.Authenticate(target, login); err != nil {
 			return err
 		}
-		session, err := c.openSession(target, portal.At, persistent)
+		session := c.newSession(iscsi.Known{Target: target.Name, Portal: portal.At})
 		id = session.UniqueID()
-		return err
+		return c.openSession(session, target, persistent)
 	})
 	return id, err
 }
@@ -123,9 +114,6 @@ func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.IS
 // with only a drive letter do not. Whether Windows considers mount points here is not confirmed.
 func (c *initiator) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 	return c.withISCSI("LogoutIScsiTarget", "", func(s iscsi.State) error {
-		if i := c.lost(id); i >= 0 {
-			return c.node.update(func(s *state) { s.ISCSI.Lost = slices.Delete(s.ISCSI.Lost, i, i+1) })
-		}
 		session := s.Session(id)
 		switch {
 		case session == nil:
@@ -153,14 +141,9 @@ func (c *initiator) reboot() error {
 			return err
 		}
 	}
-	if len(c.node.state.ISCSI.Lost) > 0 { // only persistent sessions survive
-		if err := c.node.update(func(s *state) { s.ISCSI.Lost = nil }); err != nil {
-			return err
-		}
-	}
 	err := c.whileServiceRuns(func(s iscsi.State) error {
 		for _, k := range s.Persistent {
-			if err := c.reopenSession(iscsi.Lost{Known: k}); err != nil {
+			if err := c.reconnect(c.newSession(k)); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,6 @@ package emulated
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -35,28 +34,12 @@ func TestPortalCutOff(t *testing.T) {
 	}
 }
 
-func TestSessionOutlivesShortOutage(t *testing.T) {
+func TestOutageTakesTheDisks(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
-	stoppedClock(t, n)
-	discovered(t, n)
-	id := logIn(t, n, openLogin())
-	portalConnected(t, n, false)
-	setClock(t, n, ClockChange{Advance: holdTime - 1})
-	portalConnected(t, n, true)
-	setClock(t, n, ClockChange{Advance: time.Hour})
-	if s := sessionsNow(t, n); len(s) != 1 || s[0].ID != id || !sessionAndDisk(t, n) {
-		t.Errorf("got %v", s)
-	}
-}
-
-func TestLongOutageTakesTheDisks(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{})
-	stoppedClock(t, n)
 	discovered(t, n)
 	logIn(t, n, openLogin())
 	h := openDevice(t, n, lunDrive, win32.GENERIC_READ)
 	portalConnected(t, n, false)
-	setClock(t, n, ClockChange{Advance: holdTime})
 	if len(n.disks.list()) != 3 {
 		t.Error("the disk is still there")
 	}
@@ -72,14 +55,9 @@ func TestLongOutageTakesTheDisks(t *testing.T) {
 // ended. After a logout it does not come back.
 func TestLostSessions(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
-	stoppedClock(t, n)
 	discovered(t, n)
 	id := logIn(t, n, openLogin())
 	portalConnected(t, n, false)
-	if got := len(sessionsNow(t, n)[0].Connections); got != 0 {
-		t.Errorf("%d connections at the beginning of the outage", got)
-	}
-	setClock(t, n, ClockChange{Advance: holdTime})
 	sessions := sessionsNow(t, n)
 	if len(sessions) != 1 || len(sessions[0].Connections) != 0 {
 		t.Fatalf("got %+v, want a session without a connection", sessions)
@@ -96,28 +74,12 @@ func TestLostSessions(t *testing.T) {
 	}
 }
 
-// An outage that ends by the clock takes effect at the next query, without SetClock.
-func TestOutageEndsByItself(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{})
-	discovered(t, n)
-	logIn(t, n, openLogin())
-	portalConnected(t, n, false)
-	must(t, n.update(func(s *state) { s.ISCSI.Outages[0].Since = s.Clock.now().Add(-holdTime) }))
-	before := len(n.disks.list())
-	paths, err := n.DiskInterfaces()
-	must(t, err)
-	if len(paths) != before-1 {
-		t.Errorf("got %d of %d disks", len(paths), before)
-	}
-}
-
 func TestRebootForgetsLostSessions(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{})
 	discovered(t, n)
 	logIn(t, n, openLogin())
 	must(t, n.LogInISCSITargetForGood(chapLogin("chap-secret-123")))
 	portalConnected(t, n, false)
-	setClock(t, n, ClockChange{Advance: holdTime})
 	must(t, n.Reboot())
 	if s := sessionsNow(t, n); len(s) != 0 {
 		t.Errorf("sessions without a portal: %v", s)
@@ -138,8 +100,6 @@ func TestDropISCSISession(t *testing.T) {
 	}
 	logIn(t, n, openLogin())
 	portalConnected(t, n, false)
-	stoppedClock(t, n)
-	setClock(t, n, ClockChange{Advance: holdTime})
 	if got := sessionsNow(t, n); len(got) != 1 {
 		t.Errorf("sessions %v", got)
 	}

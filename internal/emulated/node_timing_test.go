@@ -56,61 +56,32 @@ func TestCallsTakeTime(t *testing.T) {
 	})
 }
 
-// The wait of a call goes by the node's clock, which the test moves, and ends early when the call is abandoned.
-func TestWaitsUseTheNodesClock(t *testing.T) {
+// The wait of a call ends early when the switch changes or the agent stops.
+func TestWaitsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
 		must(t, n.SetSwitch("timing", "windows"))
-		stoppedClock(t, n)
-		format := func() (done func() bool) {
-			over := false
-			go func() {
-				took(t, n, kernel.Call{Function: "FormatVolume"}, nil)
-				over = true
-			}()
-			return func() bool { synctest.Wait(); return over }
+		format := func(after time.Duration, end func()) time.Duration {
+			timer := time.AfterFunc(after, end)
+			defer timer.Stop()
+			return took(t, n, kernel.Call{Function: "FormatVolume"}, nil)
 		}
-		done := format()
-		want := func(over bool, when string) {
-			t.Helper()
-			if got := done(); got != over {
-				t.Errorf("%s: the call is over: %v", when, got)
-			}
+		if d := format(2*time.Second, func() { must(t, n.SetSwitch("timing", "none")) }); d != 2*time.Second {
+			t.Errorf("the switch: %v", d)
 		}
-		time.Sleep(time.Hour) // of the host
-		want(false, "while the clock stands")
-		setClock(t, n, ClockChange{Advance: 2 * time.Second})
-		want(false, "after two seconds")
-		setClock(t, n, ClockChange{Advance: time.Second})
-		want(true, "after three seconds")
-
-		now, _ := n.Clock()
-		done = format()
-		done()
-		setClock(t, n, ClockChange{To: now.Add(-24 * time.Hour)})
-		done()
-		setClock(t, n, ClockChange{Advance: 2 * time.Second})
-		want(false, "two seconds after the clock was set back")
-		setClock(t, n, ClockChange{Advance: time.Second})
-		want(true, "three seconds after the clock was set back")
-		done = format()
-		want(false, "at once, the second one")
-		must(t, n.SetSwitch("timing", "none"))
-		want(true, "after the switch")
-
 		must(t, n.SetSwitch("timing", "windows"))
-		done = format()
-		want(false, "at once")
-		n.Hasten(true)
-		if !done() || !format()() {
-			t.Error("a call waited although the agent stops")
+		if d := format(time.Second, func() { must(t, n.SetSwitch("automountOff", "true")) }); d != 2900*time.Millisecond {
+			t.Errorf("another switch: %v", d)
+		}
+		if d := format(2*time.Second, func() { n.Hasten(true) }); d != 2*time.Second {
+			t.Errorf("the agent stops: %v", d)
+		}
+		if d := format(time.Second, func() {}); d != 0 {
+			t.Errorf("while the agent stops: %v", d)
 		}
 		must(t, n.Reboot())
-		done = format()
-		want(false, "at once, after a reboot")
-		start := false
-		setClock(t, n, ClockChange{Stopped: &start})
-		time.Sleep(3 * time.Second)
-		want(true, "after three seconds of a clock that was started again")
+		if d := format(time.Second, func() {}); d != 2900*time.Millisecond {
+			t.Errorf("after a reboot: %v", d)
+		}
 	})
 }

@@ -4,7 +4,6 @@ package emulated
 
 import (
 	"slices"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -19,7 +18,7 @@ type serviceControl struct {
 
 // change runs f on a copy of the services and keeps the result, unless f or the host fails.
 func (c *serviceControl) change(function, name string,
-	f func(all services.List, s *services.Service, now time.Time) error) error {
+	f func(all services.List, s *services.Service) error) error {
 	n := c.node
 	return n.call(function, name, func() error {
 		if !services.IsName(name) {
@@ -30,7 +29,7 @@ func (c *serviceControl) change(function, name string,
 		if s == nil {
 			return win32.ERROR_SERVICE_DOES_NOT_EXIST
 		}
-		if err := f(all, s, n.state.Clock.now()); err != nil {
+		if err := f(all, s); err != nil {
 			return err
 		}
 		if slices.EqualFunc(all, n.state.Services, func(a, b services.Service) bool { return a.State == b.State }) {
@@ -42,8 +41,8 @@ func (c *serviceControl) change(function, name string,
 
 // QueryService implements kernel.Services. Each query brings a pending service closer to its state.
 func (c *serviceControl) QueryService(name string) (info kernel.Service, err error) {
-	err = c.change("OpenServiceW", name, func(all services.List, s *services.Service, now time.Time) error {
-		info = c.services.Query(all, s, now)
+	err = c.change("OpenServiceW", name, func(all services.List, s *services.Service) error {
+		info = c.services.Query(all, s)
 		return nil
 	})
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *serviceControl) StopService(name string) error {
 
 // DependentServices implements kernel.Services: the services that must be stopped first.
 func (c *serviceControl) DependentServices(name string) (names []string, err error) {
-	err = c.change("EnumDependentServicesW", name, func(all services.List, s *services.Service, _ time.Time) error {
+	err = c.change("EnumDependentServicesW", name, func(all services.List, s *services.Service) error {
 		for _, d := range all.Dependents(s) {
 			names = append(names, d.Name)
 		}
@@ -92,7 +91,7 @@ func (c *serviceControl) Services() []services.Service {
 func (c *serviceControl) SetService(name string, change services.Change) error {
 	return c.node.control(func() error {
 		all := slices.Clone(c.node.state.Services)
-		if err := c.services.Set(all, name, change, c.node.state.Clock.now()); err != nil {
+		if err := c.services.Set(all, name, change); err != nil {
 			return err
 		}
 		return c.node.update(func(next *state) { next.Services = all })

@@ -5,7 +5,6 @@ package emulated
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,7 +39,7 @@ func TestSetService(t *testing.T) {
 	}
 	for name, c := range map[string]services.Change{
 		"state": {State: new(uint32(8))}, "no state": {State: new(uint32(0))}, "start": {StartType: new(uint32(5))},
-		"queries": {PendingQueries: new(-1)}, "time": {PendingTime: new(25 * time.Hour)},
+		"queries": {PendingQueries: new(-1)},
 	} {
 		if err := n.SetService("base", c); !errors.Is(err, services.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)

@@ -20,7 +20,7 @@ func (n *Node) Network() (servers []smb.Server, portals []iscsi.Portal, isCut []
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.state.ISCSI.Storage {
-		isCut = append(isCut, n.state.ISCSI.Outage(p.At) != nil)
+		isCut = append(isCut, n.state.ISCSI.Reachable(p.At) == nil)
 	}
 	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
 }

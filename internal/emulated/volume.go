@@ -48,12 +48,12 @@ func (v *volume) offline() bool {
 		len(n.state.pathNames(v.id, nil)) == 0
 }
 
-// arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate, by the node's clock.
+// arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate.
 const arrivalTime = 100 * time.Millisecond
 
 // arriving returns the time until a volume of the disk arrives, 0 or less if it has.
 func (d *disk) arriving(id guid.GUID) time.Duration {
-	return d.arrivals[id].Sub(d.node.state.Clock.now())
+	return time.Until(d.arrivals[id])
 }
 
 // knownLength is the length that a volume had before it grew, and how many calls still find it.

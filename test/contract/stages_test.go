@@ -24,8 +24,8 @@ import (
 )
 
 // TestConcurrentStages: a node that starts gets its pods at once, and what they wait for is their own disks. The times
-// are those of an emulated node whose calls take as long as on Windows, and whose clock is the test's: it stands still
-// while anything is computed.
+// are those of an emulated node whose calls take as long as on Windows, in a bubble: its clock stands still while anything
+// is computed.
 func TestConcurrentStages(t *testing.T) {
 	pods := 16
 	if testnode.Long() {

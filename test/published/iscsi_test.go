@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -101,11 +100,9 @@ func TestStageISCSI(t *testing.T) {
 func TestUnstageISCSIInOutage(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: twoLUNs(t)})
-	n.StopClock()
 	m, ctx, chap := mounter.New(n.Client()), t.Context(), mounter.CHAP{User: "csi-user", Secret: "chap-secret-123"}
 	outage := func() {
 		n.DisconnectISCSIPortal(array, 0)
-		n.AdvanceClock(time.Minute)
 		if got := len(n.Tree().GetDisks()); got != 3 {
 			t.Errorf("the node has %d disks in the outage", got)
 		}

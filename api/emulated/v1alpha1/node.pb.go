@@ -11,8 +11,6 @@ package emulatedv1alpha1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
-	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -2712,10 +2710,8 @@ type NodeService struct {
 	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.emulated.v1alpha1.ServiceStart" json:"start,omitempty"`
 	// How many queries find it starting or stopping.
 	PendingQueries uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3" json:"pending_queries,omitempty"`
-	// How long starting or stopping takes at least, by the node's clock.
-	PendingTime   *durationpb.Duration `protobuf:"bytes,5,opt,name=pending_time,json=pendingTime,proto3" json:"pending_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NodeService) Reset() {
@@ -2776,13 +2772,6 @@ func (x *NodeService) GetPendingQueries() uint32 {
 	return 0
 }
 
-func (x *NodeService) GetPendingTime() *durationpb.Duration {
-	if x != nil {
-		return x.PendingTime
-	}
-	return nil
-}
-
 // SetServiceRequest names the service and its changes.
 type SetServiceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2794,10 +2783,8 @@ type SetServiceRequest struct {
 	Start ServiceStart `protobuf:"varint,3,opt,name=start,proto3,enum=csiproxy.emulated.v1alpha1.ServiceStart" json:"start,omitempty"`
 	// How many queries find it starting or stopping, at most 1000.
 	PendingQueries *uint32 `protobuf:"varint,4,opt,name=pending_queries,json=pendingQueries,proto3,oneof" json:"pending_queries,omitempty"`
-	// How long starting or stopping takes at least, by the node's clock; while the clock is stopped, until it is advanced.
-	PendingTime   *durationpb.Duration `protobuf:"bytes,5,opt,name=pending_time,json=pendingTime,proto3" json:"pending_time,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SetServiceRequest) Reset() {
@@ -2856,13 +2843,6 @@ func (x *SetServiceRequest) GetPendingQueries() uint32 {
 		return *x.PendingQueries
 	}
 	return 0
-}
-
-func (x *SetServiceRequest) GetPendingTime() *durationpb.Duration {
-	if x != nil {
-		return x.PendingTime
-	}
-	return nil
 }
 
 // SetServiceResponse is empty.
@@ -3141,213 +3121,11 @@ func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{58}
 }
 
-// GetClockRequest is empty.
-type GetClockRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetClockRequest) Reset() {
-	*x = GetClockRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[59]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetClockRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetClockRequest) ProtoMessage() {}
-
-func (x *GetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[59]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetClockRequest.ProtoReflect.Descriptor instead.
-func (*GetClockRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{59}
-}
-
-// GetClockResponse is the clock's state.
-type GetClockResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The time of the node.
-	Now *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=now,proto3" json:"now,omitempty"`
-	// Whether the clock is stopped.
-	Stopped       bool `protobuf:"varint,2,opt,name=stopped,proto3" json:"stopped,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetClockResponse) Reset() {
-	*x = GetClockResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[60]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetClockResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetClockResponse) ProtoMessage() {}
-
-func (x *GetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[60]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetClockResponse.ProtoReflect.Descriptor instead.
-func (*GetClockResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{60}
-}
-
-func (x *GetClockResponse) GetNow() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Now
-	}
-	return nil
-}
-
-func (x *GetClockResponse) GetStopped() bool {
-	if x != nil {
-		return x.Stopped
-	}
-	return false
-}
-
-// SetClockRequest is a change of the clock. Unset fields change nothing.
-type SetClockRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new time, before the clock is advanced.
-	To *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=to,proto3" json:"to,omitempty"`
-	// By how much the clock is advanced; not negative.
-	Advance *durationpb.Duration `protobuf:"bytes,2,opt,name=advance,proto3" json:"advance,omitempty"`
-	// True: stop the clock; false: let it run.
-	Stopped       *bool `protobuf:"varint,3,opt,name=stopped,proto3,oneof" json:"stopped,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetClockRequest) Reset() {
-	*x = SetClockRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[61]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetClockRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetClockRequest) ProtoMessage() {}
-
-func (x *SetClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[61]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetClockRequest.ProtoReflect.Descriptor instead.
-func (*SetClockRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{61}
-}
-
-func (x *SetClockRequest) GetTo() *timestamppb.Timestamp {
-	if x != nil {
-		return x.To
-	}
-	return nil
-}
-
-func (x *SetClockRequest) GetAdvance() *durationpb.Duration {
-	if x != nil {
-		return x.Advance
-	}
-	return nil
-}
-
-func (x *SetClockRequest) GetStopped() bool {
-	if x != nil && x.Stopped != nil {
-		return *x.Stopped
-	}
-	return false
-}
-
-// SetClockResponse is the clock's new state.
-type SetClockResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The time of the node.
-	Now           *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=now,proto3" json:"now,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetClockResponse) Reset() {
-	*x = SetClockResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[62]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetClockResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetClockResponse) ProtoMessage() {}
-
-func (x *SetClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[62]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetClockResponse.ProtoReflect.Descriptor instead.
-func (*SetClockResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{62}
-}
-
-func (x *SetClockResponse) GetNow() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Now
-	}
-	return nil
-}
-
 var File_emulated_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
+	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\"E\n" +
 	"\x0fSaveNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x14\n" +
 	"\x05clone\x18\x02 \x01(\bR\x05clone\"\x12\n" +
@@ -3491,19 +3269,17 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\atargets\x18\x04 \x03(\tR\atargets\"\x15\n" +
 	"\x13ListServicesRequest\"[\n" +
 	"\x14ListServicesResponse\x12C\n" +
-	"\bservices\x18\x01 \x03(\v2'.csiproxy.emulated.v1alpha1.NodeServiceR\bservices\"\x88\x02\n" +
+	"\bservices\x18\x01 \x03(\v2'.csiproxy.emulated.v1alpha1.NodeServiceR\bservices\"\xca\x01\n" +
 	"\vNodeService\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\x05state\x18\x02 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStateR\x05state\x12>\n" +
 	"\x05start\x18\x03 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStartR\x05start\x12'\n" +
-	"\x0fpending_queries\x18\x04 \x01(\rR\x0ependingQueries\x12<\n" +
-	"\fpending_time\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vpendingTime\"\xa7\x02\n" +
+	"\x0fpending_queries\x18\x04 \x01(\rR\x0ependingQueries\"\xe9\x01\n" +
 	"\x11SetServiceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12>\n" +
 	"\x05state\x18\x02 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStateR\x05state\x12>\n" +
 	"\x05start\x18\x03 \x01(\x0e2(.csiproxy.emulated.v1alpha1.ServiceStartR\x05start\x12,\n" +
-	"\x0fpending_queries\x18\x04 \x01(\rH\x00R\x0ependingQueries\x88\x01\x01\x12<\n" +
-	"\fpending_time\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vpendingTimeB\x12\n" +
+	"\x0fpending_queries\x18\x04 \x01(\rH\x00R\x0ependingQueries\x88\x01\x01B\x12\n" +
 	"\x10_pending_queries\"\x14\n" +
 	"\x12SetServiceResponse\"\x15\n" +
 	"\x13ListSwitchesRequest\"V\n" +
@@ -3516,19 +3292,7 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\x10SetSwitchRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\"\x13\n" +
-	"\x11SetSwitchResponse\"\x11\n" +
-	"\x0fGetClockRequest\"Z\n" +
-	"\x10GetClockResponse\x12,\n" +
-	"\x03now\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x18\n" +
-	"\astopped\x18\x02 \x01(\bR\astopped\"\x9d\x01\n" +
-	"\x0fSetClockRequest\x12*\n" +
-	"\x02to\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x123\n" +
-	"\aadvance\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\aadvance\x12\x1d\n" +
-	"\astopped\x18\x03 \x01(\bH\x00R\astopped\x88\x01\x01B\n" +
-	"\n" +
-	"\b_stopped\"@\n" +
-	"\x10SetClockResponse\x12,\n" +
-	"\x03now\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x03now*\x83\x02\n" +
+	"\x11SetSwitchResponse*\x83\x02\n" +
 	"\fServiceState\x12\x1d\n" +
 	"\x19SERVICE_STATE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SERVICE_STATE_STOPPED\x10\x01\x12\x1f\n" +
@@ -3544,7 +3308,7 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\xa9\x1c\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\xdb\x1a\n" +
 	"\fEmulatedNode\x12k\n" +
 	"\n" +
 	"AttachDisk\x12-.csiproxy.emulated.v1alpha1.AttachDiskRequest\x1a..csiproxy.emulated.v1alpha1.AttachDiskResponse\x12k\n" +
@@ -3573,8 +3337,6 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"SetService\x12-.csiproxy.emulated.v1alpha1.SetServiceRequest\x1a..csiproxy.emulated.v1alpha1.SetServiceResponse\x12q\n" +
 	"\fListSwitches\x12/.csiproxy.emulated.v1alpha1.ListSwitchesRequest\x1a0.csiproxy.emulated.v1alpha1.ListSwitchesResponse\x12h\n" +
 	"\tSetSwitch\x12,.csiproxy.emulated.v1alpha1.SetSwitchRequest\x1a-.csiproxy.emulated.v1alpha1.SetSwitchResponse\x12e\n" +
-	"\bGetClock\x12+.csiproxy.emulated.v1alpha1.GetClockRequest\x1a,.csiproxy.emulated.v1alpha1.GetClockResponse\x12e\n" +
-	"\bSetClock\x12+.csiproxy.emulated.v1alpha1.SetClockRequest\x1a,.csiproxy.emulated.v1alpha1.SetClockResponse\x12e\n" +
 	"\bAddFault\x12+.csiproxy.emulated.v1alpha1.AddFaultRequest\x1a,.csiproxy.emulated.v1alpha1.AddFaultResponse\x12k\n" +
 	"\n" +
 	"ListFaults\x12-.csiproxy.emulated.v1alpha1.ListFaultsRequest\x1a..csiproxy.emulated.v1alpha1.ListFaultsResponse\x12n\n" +
@@ -3597,7 +3359,7 @@ func file_emulated_v1alpha1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_emulated_v1alpha1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_emulated_v1alpha1_node_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.emulated.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.emulated.v1alpha1.ServiceStart
@@ -3660,20 +3422,14 @@ var file_emulated_v1alpha1_node_proto_goTypes = []any{
 	(*Switch)(nil),                      // 58: csiproxy.emulated.v1alpha1.Switch
 	(*SetSwitchRequest)(nil),            // 59: csiproxy.emulated.v1alpha1.SetSwitchRequest
 	(*SetSwitchResponse)(nil),           // 60: csiproxy.emulated.v1alpha1.SetSwitchResponse
-	(*GetClockRequest)(nil),             // 61: csiproxy.emulated.v1alpha1.GetClockRequest
-	(*GetClockResponse)(nil),            // 62: csiproxy.emulated.v1alpha1.GetClockResponse
-	(*SetClockRequest)(nil),             // 63: csiproxy.emulated.v1alpha1.SetClockRequest
-	(*SetClockResponse)(nil),            // 64: csiproxy.emulated.v1alpha1.SetClockResponse
-	(*durationpb.Duration)(nil),         // 65: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 66: google.protobuf.Timestamp
-	(*AddFaultRequest)(nil),             // 67: csiproxy.emulated.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 68: csiproxy.emulated.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 69: csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	(*ListJournalRequest)(nil),          // 70: csiproxy.emulated.v1alpha1.ListJournalRequest
-	(*AddFaultResponse)(nil),            // 71: csiproxy.emulated.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 72: csiproxy.emulated.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 73: csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	(*ListJournalResponse)(nil),         // 74: csiproxy.emulated.v1alpha1.ListJournalResponse
+	(*AddFaultRequest)(nil),             // 61: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 62: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 63: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*ListJournalRequest)(nil),          // 64: csiproxy.emulated.v1alpha1.ListJournalRequest
+	(*AddFaultResponse)(nil),            // 65: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 66: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 67: csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	(*ListJournalResponse)(nil),         // 68: csiproxy.emulated.v1alpha1.ListJournalResponse
 }
 var file_emulated_v1alpha1_node_proto_depIdxs = []int32{
 	7,  // 0: csiproxy.emulated.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.emulated.v1alpha1.Identifier
@@ -3684,84 +3440,74 @@ var file_emulated_v1alpha1_node_proto_depIdxs = []int32{
 	53, // 5: csiproxy.emulated.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.emulated.v1alpha1.NodeService
 	0,  // 6: csiproxy.emulated.v1alpha1.NodeService.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
 	1,  // 7: csiproxy.emulated.v1alpha1.NodeService.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
-	65, // 8: csiproxy.emulated.v1alpha1.NodeService.pending_time:type_name -> google.protobuf.Duration
-	0,  // 9: csiproxy.emulated.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
-	1,  // 10: csiproxy.emulated.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
-	65, // 11: csiproxy.emulated.v1alpha1.SetServiceRequest.pending_time:type_name -> google.protobuf.Duration
-	58, // 12: csiproxy.emulated.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.emulated.v1alpha1.Switch
-	66, // 13: csiproxy.emulated.v1alpha1.GetClockResponse.now:type_name -> google.protobuf.Timestamp
-	66, // 14: csiproxy.emulated.v1alpha1.SetClockRequest.to:type_name -> google.protobuf.Timestamp
-	65, // 15: csiproxy.emulated.v1alpha1.SetClockRequest.advance:type_name -> google.protobuf.Duration
-	66, // 16: csiproxy.emulated.v1alpha1.SetClockResponse.now:type_name -> google.protobuf.Timestamp
-	6,  // 17: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.emulated.v1alpha1.AttachDiskRequest
-	9,  // 18: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.emulated.v1alpha1.DetachDiskRequest
-	11, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
-	14, // 20: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.emulated.v1alpha1.GrowDiskRequest
-	16, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.emulated.v1alpha1.SetDiskStateRequest
-	18, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
-	20, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
-	22, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
-	24, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
-	27, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
-	29, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
-	33, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.emulated.v1alpha1.AddSMBShareRequest
-	35, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
-	37, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.emulated.v1alpha1.AddSMBUserRequest
-	39, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
-	41, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
-	43, // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
-	45, // 34: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.emulated.v1alpha1.DropISCSISessionRequest
-	47, // 35: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.emulated.v1alpha1.ListNetworkRequest
-	51, // 36: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.emulated.v1alpha1.ListServicesRequest
-	54, // 37: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.emulated.v1alpha1.SetServiceRequest
-	56, // 38: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.emulated.v1alpha1.ListSwitchesRequest
-	59, // 39: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.emulated.v1alpha1.SetSwitchRequest
-	61, // 40: csiproxy.emulated.v1alpha1.EmulatedNode.GetClock:input_type -> csiproxy.emulated.v1alpha1.GetClockRequest
-	63, // 41: csiproxy.emulated.v1alpha1.EmulatedNode.SetClock:input_type -> csiproxy.emulated.v1alpha1.SetClockRequest
-	67, // 42: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
-	68, // 43: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
-	69, // 44: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	70, // 45: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
-	31, // 46: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
-	2,  // 47: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
-	4,  // 48: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
-	8,  // 49: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.emulated.v1alpha1.AttachDiskResponse
-	10, // 50: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.emulated.v1alpha1.DetachDiskResponse
-	12, // 51: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
-	15, // 52: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.emulated.v1alpha1.GrowDiskResponse
-	17, // 53: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.emulated.v1alpha1.SetDiskStateResponse
-	19, // 54: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
-	21, // 55: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
-	23, // 56: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
-	25, // 57: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
-	28, // 58: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
-	30, // 59: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
-	34, // 60: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.emulated.v1alpha1.AddSMBShareResponse
-	36, // 61: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
-	38, // 62: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.emulated.v1alpha1.AddSMBUserResponse
-	40, // 63: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
-	42, // 64: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
-	44, // 65: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
-	46, // 66: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.emulated.v1alpha1.DropISCSISessionResponse
-	48, // 67: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.emulated.v1alpha1.ListNetworkResponse
-	52, // 68: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.emulated.v1alpha1.ListServicesResponse
-	55, // 69: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.emulated.v1alpha1.SetServiceResponse
-	57, // 70: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.emulated.v1alpha1.ListSwitchesResponse
-	60, // 71: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.emulated.v1alpha1.SetSwitchResponse
-	62, // 72: csiproxy.emulated.v1alpha1.EmulatedNode.GetClock:output_type -> csiproxy.emulated.v1alpha1.GetClockResponse
-	64, // 73: csiproxy.emulated.v1alpha1.EmulatedNode.SetClock:output_type -> csiproxy.emulated.v1alpha1.SetClockResponse
-	71, // 74: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
-	72, // 75: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
-	73, // 76: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	74, // 77: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
-	32, // 78: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
-	3,  // 79: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.emulated.v1alpha1.SaveNodeResponse
-	5,  // 80: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.emulated.v1alpha1.RestoreNodeResponse
-	49, // [49:81] is the sub-list for method output_type
-	17, // [17:49] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	0,  // 8: csiproxy.emulated.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
+	1,  // 9: csiproxy.emulated.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
+	58, // 10: csiproxy.emulated.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.emulated.v1alpha1.Switch
+	6,  // 11: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.emulated.v1alpha1.AttachDiskRequest
+	9,  // 12: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.emulated.v1alpha1.DetachDiskRequest
+	11, // 13: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
+	14, // 14: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.emulated.v1alpha1.GrowDiskRequest
+	16, // 15: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.emulated.v1alpha1.SetDiskStateRequest
+	18, // 16: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
+	20, // 17: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
+	22, // 18: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
+	24, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
+	27, // 20: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
+	29, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
+	33, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.emulated.v1alpha1.AddSMBShareRequest
+	35, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
+	37, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.emulated.v1alpha1.AddSMBUserRequest
+	39, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
+	41, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
+	43, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
+	45, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.emulated.v1alpha1.DropISCSISessionRequest
+	47, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.emulated.v1alpha1.ListNetworkRequest
+	51, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.emulated.v1alpha1.ListServicesRequest
+	54, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.emulated.v1alpha1.SetServiceRequest
+	56, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.emulated.v1alpha1.ListSwitchesRequest
+	59, // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.emulated.v1alpha1.SetSwitchRequest
+	61, // 34: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
+	62, // 35: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
+	63, // 36: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	64, // 37: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
+	31, // 38: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
+	2,  // 39: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
+	4,  // 40: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	8,  // 41: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.emulated.v1alpha1.AttachDiskResponse
+	10, // 42: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.emulated.v1alpha1.DetachDiskResponse
+	12, // 43: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
+	15, // 44: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.emulated.v1alpha1.GrowDiskResponse
+	17, // 45: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.emulated.v1alpha1.SetDiskStateResponse
+	19, // 46: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
+	21, // 47: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
+	23, // 48: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
+	25, // 49: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
+	28, // 50: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
+	30, // 51: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
+	34, // 52: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.emulated.v1alpha1.AddSMBShareResponse
+	36, // 53: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
+	38, // 54: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.emulated.v1alpha1.AddSMBUserResponse
+	40, // 55: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
+	42, // 56: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
+	44, // 57: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
+	46, // 58: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.emulated.v1alpha1.DropISCSISessionResponse
+	48, // 59: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.emulated.v1alpha1.ListNetworkResponse
+	52, // 60: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.emulated.v1alpha1.ListServicesResponse
+	55, // 61: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.emulated.v1alpha1.SetServiceResponse
+	57, // 62: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.emulated.v1alpha1.ListSwitchesResponse
+	60, // 63: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.emulated.v1alpha1.SetSwitchResponse
+	65, // 64: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
+	66, // 65: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
+	67, // 66: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	68, // 67: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
+	32, // 68: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
+	3,  // 69: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.emulated.v1alpha1.SaveNodeResponse
+	5,  // 70: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.emulated.v1alpha1.RestoreNodeResponse
+	41, // [41:71] is the sub-list for method output_type
+	11, // [11:41] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_emulated_v1alpha1_node_proto_init() }
@@ -3773,14 +3519,13 @@ func file_emulated_v1alpha1_node_proto_init() {
 	file_emulated_v1alpha1_journal_proto_init()
 	file_emulated_v1alpha1_node_proto_msgTypes[4].OneofWrappers = []any{}
 	file_emulated_v1alpha1_node_proto_msgTypes[52].OneofWrappers = []any{}
-	file_emulated_v1alpha1_node_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_node_proto_rawDesc), len(file_emulated_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   63,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

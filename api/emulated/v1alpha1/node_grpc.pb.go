@@ -44,8 +44,6 @@ const (
 	EmulatedNode_SetService_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetService"
 	EmulatedNode_ListSwitches_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListSwitches"
 	EmulatedNode_SetSwitch_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSwitch"
-	EmulatedNode_GetClock_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetClock"
-	EmulatedNode_SetClock_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetClock"
 	EmulatedNode_AddFault_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddFault"
 	EmulatedNode_ListFaults_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListFaults"
 	EmulatedNode_RemoveFault_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault"
@@ -110,8 +108,7 @@ type EmulatedNodeClient interface {
 	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
 	DropSMBSessions(ctx context.Context, in *DropSMBSessionsRequest, opts ...grpc.CallOption) (*DropSMBSessionsResponse, error)
 	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail; the disks of its sessions disappear after a minute by the node's clock, and come back
-	// with it. NOT_FOUND: there is no such portal.
+	// logins fail. The disks of its sessions disappear, and come back with it. NOT_FOUND: there is no such portal.
 	SetISCSIPortalState(ctx context.Context, in *SetISCSIPortalStateRequest, opts ...grpc.CallOption) (*SetISCSIPortalStateResponse, error)
 	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(ctx context.Context, in *DropISCSISessionRequest, opts ...grpc.CallOption) (*DropISCSISessionResponse, error)
@@ -127,11 +124,6 @@ type EmulatedNodeClient interface {
 	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
 	// INVALID_ARGUMENT: the switch does not accept this answer.
 	SetSwitch(ctx context.Context, in *SetSwitchRequest, opts ...grpc.CallOption) (*SetSwitchResponse, error)
-	// GetClock returns the node's clock.
-	GetClock(ctx context.Context, in *GetClockRequest, opts ...grpc.CallOption) (*GetClockResponse, error)
-	// SetClock sets, advances, stops or starts the node's clock. Services that start or stop, lost iSCSI portals and the
-	// times of new files follow it; deadlines of calls do not.
-	SetClock(ctx context.Context, in *SetClockRequest, opts ...grpc.CallOption) (*SetClockResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -396,26 +388,6 @@ func (c *emulatedNodeClient) SetSwitch(ctx context.Context, in *SetSwitchRequest
 	return out, nil
 }
 
-func (c *emulatedNodeClient) GetClock(ctx context.Context, in *GetClockRequest, opts ...grpc.CallOption) (*GetClockResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetClockResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GetClock_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetClock(ctx context.Context, in *SetClockRequest, opts ...grpc.CallOption) (*SetClockResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetClockResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetClock_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *emulatedNodeClient) AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddFaultResponse)
@@ -541,8 +513,7 @@ type EmulatedNodeServer interface {
 	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
 	DropSMBSessions(context.Context, *DropSMBSessionsRequest) (*DropSMBSessionsResponse, error)
 	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail; the disks of its sessions disappear after a minute by the node's clock, and come back
-	// with it. NOT_FOUND: there is no such portal.
+	// logins fail. The disks of its sessions disappear, and come back with it. NOT_FOUND: there is no such portal.
 	SetISCSIPortalState(context.Context, *SetISCSIPortalStateRequest) (*SetISCSIPortalStateResponse, error)
 	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
 	DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error)
@@ -558,11 +529,6 @@ type EmulatedNodeServer interface {
 	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
 	// INVALID_ARGUMENT: the switch does not accept this answer.
 	SetSwitch(context.Context, *SetSwitchRequest) (*SetSwitchResponse, error)
-	// GetClock returns the node's clock.
-	GetClock(context.Context, *GetClockRequest) (*GetClockResponse, error)
-	// SetClock sets, advances, stops or starts the node's clock. Services that start or stop, lost iSCSI portals and the
-	// times of new files follow it; deadlines of calls do not.
-	SetClock(context.Context, *SetClockRequest) (*SetClockResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -664,12 +630,6 @@ func (UnimplementedEmulatedNodeServer) ListSwitches(context.Context, *ListSwitch
 }
 func (UnimplementedEmulatedNodeServer) SetSwitch(context.Context, *SetSwitchRequest) (*SetSwitchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetSwitch not implemented")
-}
-func (UnimplementedEmulatedNodeServer) GetClock(context.Context, *GetClockRequest) (*GetClockResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetClock not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetClock(context.Context, *SetClockRequest) (*SetClockResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetClock not implemented")
 }
 func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddFault not implemented")
@@ -1126,42 +1086,6 @@ func _EmulatedNode_SetSwitch_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EmulatedNode_GetClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetClockRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GetClock(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_GetClock_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GetClock(ctx, req.(*GetClockRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetClockRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetClock(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetClock_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetClock(ctx, req.(*SetClockRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _EmulatedNode_AddFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddFaultRequest)
 	if err := dec(in); err != nil {
@@ -1386,14 +1310,6 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetSwitch",
 			Handler:    _EmulatedNode_SetSwitch_Handler,
-		},
-		{
-			MethodName: "GetClock",
-			Handler:    _EmulatedNode_GetClock_Handler,
-		},
-		{
-			MethodName: "SetClock",
-			Handler:    _EmulatedNode_SetClock_Handler,
 		},
 		{
 			MethodName: "AddFault",

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -193,7 +190,7 @@ func networkMethods(n *emulated.Node) []server.Method {
 	}
 }
 
-// systemMethods returns the methods that control the services, the switches and the clock of an emulated node.
+// systemMethods returns the methods that control the services and the switches of an emulated node.
 func systemMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
 		answer("ListServices", node.LimitRead, func(*api.ListServicesRequest) (*api.ListServicesResponse, error) {
@@ -201,17 +198,13 @@ func systemMethods(n *emulated.Node) []server.Method {
 			for _, s := range n.Services() {
 				response.Services = append(response.Services, &api.NodeService{
 					Name: s.Name, State: api.ServiceState(s.State), Start: api.ServiceStart(s.StartType + 1), // 0 is unspecified
-					PendingQueries: uint32(s.PendingQueries), PendingTime: durationpb.New(s.PendingTime),
+					PendingQueries: uint32(s.PendingQueries),
 				})
 			}
 			return response, nil
 		}),
 		change[api.SetServiceResponse]("SetService", func(r *api.SetServiceRequest) error {
-			change, err := serviceChange(r)
-			if err != nil {
-				return err
-			}
-			return n.SetService(r.GetName(), change)
+			return n.SetService(r.GetName(), serviceChange(r))
 		}),
 		answer("ListSwitches", node.LimitRead, func(*api.ListSwitchesRequest) (*api.ListSwitchesResponse, error) {
 			response := &api.ListSwitchesResponse{}
@@ -224,23 +217,11 @@ func systemMethods(n *emulated.Node) []server.Method {
 		change[api.SetSwitchResponse]("SetSwitch", func(r *api.SetSwitchRequest) error {
 			return n.SetSwitch(r.GetName(), r.GetValue())
 		}),
-		answer("GetClock", node.LimitRead, func(*api.GetClockRequest) (*api.GetClockResponse, error) {
-			now, stopped := n.Clock()
-			return &api.GetClockResponse{Now: timestamppb.New(now), Stopped: stopped}, nil
-		}),
-		answer("SetClock", node.LimitWrite, func(r *api.SetClockRequest) (*api.SetClockResponse, error) {
-			change := emulated.ClockChange{Advance: r.GetAdvance().AsDuration(), Stopped: r.Stopped}
-			if r.GetTo() != nil {
-				change.To = r.GetTo().AsTime()
-			}
-			now, err := n.SetClock(change)
-			return &api.SetClockResponse{Now: timestamppb.New(now)}, err
-		}),
 	}
 }
 
 // serviceChange returns the change that a request asks for.
-func serviceChange(r *api.SetServiceRequest) (c services.Change, err error) {
+func serviceChange(r *api.SetServiceRequest) (c services.Change) {
 	if r.GetState() != api.ServiceState_SERVICE_STATE_UNSPECIFIED {
 		c.State = new(uint32(r.GetState()))
 	}
@@ -250,13 +231,7 @@ func serviceChange(r *api.SetServiceRequest) (c services.Change, err error) {
 	if r.PendingQueries != nil {
 		c.PendingQueries = new(int(r.GetPendingQueries()))
 	}
-	if d := r.GetPendingTime(); d != nil {
-		if err := d.CheckValid(); err != nil {
-			return c, invalid("the pending time is not a valid duration: %v", err)
-		}
-		c.PendingTime = new(d.AsDuration())
-	}
-	return c, nil
+	return c
 }
 
 func invalid(format string, args ...any) error {
@@ -277,7 +252,6 @@ func controlError(err error) error {
 	case errors.Is(err, faults.ErrInvalid):
 		class, reason = errdefs.InvalidArgument, "INVALID_FAULT"
 	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, emulated.ErrInvalidSwitch,
-		emulated.ErrInvalidClock,
 		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
 	}

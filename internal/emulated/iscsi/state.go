@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
@@ -83,8 +82,7 @@ type State struct {
 	Persistent []Known       `json:"persistent"` // logins to make again after a reboot
 	LastID     uint64        `json:"lastID"`     // of a session
 	Mutual     *SaltedSecret `json:"mutual,omitempty"`
-	Outages    []Outage      `json:"outages,omitempty"` // portals that are cut off
-	Lost       []Lost        `json:"lost,omitempty"`    // sessions whose disks an outage took, to make again after it
+	CutOff     []Endpoint    `json:"cutOff,omitempty"` // portals
 	Places     []Place       `json:"places,omitempty"`
 }
 
@@ -96,12 +94,6 @@ type Known struct {
 
 // Of reports whether it is the target of a name.
 func (k Known) Of(target string) bool { return strings.EqualFold(k.Target, target) }
-
-// Lost is a session without its disks.
-type Lost struct {
-	Known
-	ID uint64 `json:"id,omitempty"`
-}
 
 // Place is what Windows remembers of the disk that was last at an address of the adapter, for the one that comes
 // there next: with each device of the registry, not with the disk's identity.
@@ -123,8 +115,11 @@ func (p Place) Is(target, lun uint8) bool { return p.Target == target && p.LUN =
 type Session struct {
 	Known  Known    `json:"known"`
 	ID     uint64   `json:"id"`
-	Images []string `json:"images"` // of its disks
+	Images []string `json:"images"` // of its disks; none while its portal is cut off
 }
+
+// Same reports whether two are one.
+func (s Session) Same(o Session) bool { return s.ID == o.ID }
 
 // NewState returns the state of a new node with a storage system.
 func NewState(portals []Portal) (s State) {
@@ -165,7 +160,7 @@ func (s State) Remembered(target, lun uint8) *Place {
 
 // Reachable returns the portal of a name, nil if it is cut off.
 func (s State) Reachable(name Endpoint) *Portal {
-	if s.Outage(name) != nil {
+	if slices.ContainsFunc(s.CutOff, name.Same) {
 		return nil
 	}
 	return s.Portal(name)
@@ -389,17 +384,6 @@ func (s State) Authenticate(t *Target, login kernel.ISCSILogin) error {
 		return win32.ISDSC_AUTHENTICATION_FAILURE
 	}
 	return nil
-}
-
-// Outage is the outage of a portal that is cut off.
-type Outage struct {
-	Portal Endpoint  `json:"portal"`
-	Since  time.Time `json:"since"` // by the node's clock
-}
-
-// Outage returns the outage of a portal, nil if the portal is connected.
-func (s State) Outage(name Endpoint) *Outage {
-	return setting.Find(s.Outages, func(o *Outage) bool { return o.Portal.Same(name) })
 }
 
 // adapterNumber is that of the adapter that the disks of all sessions are on; each session is another target of it.

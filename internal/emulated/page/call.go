@@ -37,7 +37,6 @@ func methods(c *adminclient.Client) map[string]method {
 		"SetSMBServerState":   unary(c.SetSMBServerState, "server", "running"),
 		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
 		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
-		"SetClock":            unary(c.SetClock, "advance", "stopped"),
 		"AddFault":            unary(c.AddFault, "fault"),
 		"RemoveFault":         unary(c.RemoveFault, "id"),
 		"Reboot":              unary(c.Reboot),

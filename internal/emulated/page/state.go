@@ -32,9 +32,7 @@ type state struct {
 	Faults    []any           `json:"faults"`
 	Functions []string        `json:"functions,omitempty"` // which faults may disturb
 	Network   json.RawMessage `json:"network"`             // a ListNetworkResponse
-	Clock     time.Time       `json:"clock"`
-	Stopped   bool            `json:"stopped"`  // the clock
-	Detached  []any           `json:"detached"` // the disks that were pulled out
+	Detached  []any           `json:"detached"`            // the disks that were pulled out
 }
 
 func (p *page) serveState(r *http.Request) (any, error) {
@@ -60,7 +58,6 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	if has.After == 0 {
 		s.Functions = faults.Functions()
 	}
-	s.Clock, s.Stopped = e.Node.Clock()
 	active, err := e.ListFaults(r.Context(), nil)
 	if err != nil {
 		return nil, err
@@ -109,8 +106,7 @@ type storage struct {
 	seen    time.Time
 }
 
-// staleAfter is how old a look may be although no call was made since: files grow, and iSCSI sessions expire, without
-// one.
+// staleAfter is how old a look may be although no call was made since: files grow without one.
 const staleAfter = 10 * time.Second
 
 // refresh returns the storage as JSON with a version, which changes when it does. It looks only if calls were made

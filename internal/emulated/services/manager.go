@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -20,8 +19,8 @@ type Manager struct {
 
 // Query returns what the Service Control Manager says of a service. Each query brings a pending one closer to its
 // state.
-func (m *Manager) Query(all List, s *Service, now time.Time) kernel.Service {
-	m.pass(all, s, now)
+func (m *Manager) Query(all List, s *Service) kernel.Service {
+	m.pass(all, s)
 	info := kernel.Service{
 		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
 		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
@@ -42,12 +41,12 @@ func (m *Manager) Query(all List, s *Service, now time.Time) kernel.Service {
 }
 
 // pass counts a query for a pending service and those that it waits for.
-func (m *Manager) pass(all List, s *Service, now time.Time) {
+func (m *Manager) pass(all List, s *Service) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
 		dependencies, _ := all.dependencies(s)
 		for _, d := range dependencies {
-			m.pass(all, d, now)
+			m.pass(all, d)
 			if d.State == win32.SERVICE_STOPPED {
 				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
 				return
@@ -56,23 +55,23 @@ func (m *Manager) pass(all List, s *Service, now time.Time) {
 				return
 			}
 		}
-		if m.arrived(s, now) {
+		if m.arrived(s) {
 			s.started()
 		}
 	case win32.SERVICE_STOP_PENDING:
-		if m.arrived(s, now) {
+		if m.arrived(s) {
 			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
 		}
 	}
 }
 
 // arrived counts a query and reports whether the pending state is over.
-func (m *Manager) arrived(s *Service, now time.Time) bool {
+func (m *Manager) arrived(s *Service) bool {
 	key := winpath.Fold(s.Name)
 	if m.steps == nil {
 		m.steps = map[string]int{}
 	}
-	if m.steps[key]++; m.steps[key] <= s.PendingQueries || now.Before(s.Since.Add(s.PendingTime)) {
+	if m.steps[key]++; m.steps[key] <= s.PendingQueries {
 		return false
 	}
 	delete(m.steps, key)
@@ -87,16 +86,16 @@ func (s *Service) started() {
 	}
 }
 
-// enter puts a service into a state at a time.
-func (m *Manager) enter(s *Service, state uint32, now time.Time) {
-	s.State, s.Since, s.ExitCode, s.ServiceExitCode = state, now.Round(0), 0, 0
+// enter puts a service into a state.
+func (m *Manager) enter(s *Service, state uint32) {
+	s.State, s.ExitCode, s.ServiceExitCode = state, 0, 0
 	delete(m.steps, winpath.Fold(s.Name))
 }
 
 // Start begins to start a service and those that it needs.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
-func (m *Manager) Start(all List, s *Service, now time.Time) error {
+func (m *Manager) Start(all List, s *Service) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
@@ -108,11 +107,11 @@ func (m *Manager) Start(all List, s *Service, now time.Time) error {
 		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
 	}
 	for _, d := range dependencies {
-		if d.State == win32.SERVICE_STOPPED && m.Start(all, d, now) != nil || d.State == win32.SERVICE_STOP_PENDING {
+		if d.State == win32.SERVICE_STOPPED && m.Start(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	m.enter(s, win32.SERVICE_START_PENDING, now)
+	m.enter(s, win32.SERVICE_START_PENDING)
 	return nil
 }
 
@@ -120,7 +119,7 @@ func (m *Manager) Start(all List, s *Service, now time.Time) error {
 // controls the service accepts.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
-func (m *Manager) Stop(all List, s *Service, now time.Time) error {
+func (m *Manager) Stop(all List, s *Service) error {
 	switch {
 	case s.State == win32.SERVICE_STOPPED:
 		return win32.ERROR_SERVICE_NOT_ACTIVE
@@ -131,7 +130,7 @@ func (m *Manager) Stop(all List, s *Service, now time.Time) error {
 	case s.Unstoppable:
 		return win32.ERROR_INVALID_SERVICE_CONTROL
 	}
-	m.enter(s, win32.SERVICE_STOP_PENDING, now)
+	m.enter(s, win32.SERVICE_STOP_PENDING)
 	return nil
 }
 
@@ -176,22 +175,20 @@ type Change struct {
 	State          *uint32 // win32.SERVICE_STOPPED and so on
 	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
 	PendingQueries *int
-	PendingTime    *time.Duration
 }
 
 // Set changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies are
 // ignored.
-func (m *Manager) Set(all List, name string, change Change, now time.Time) error {
+func (m *Manager) Set(all List, name string, change Change) error {
 	s := all.Find(name)
 	if s == nil {
 		return fmt.Errorf("service %q: %w", name, ErrNoSuch)
 	}
 	if change.State != nil {
-		m.enter(s, *change.State, now)
+		m.enter(s, *change.State)
 	}
 	set(&s.StartType, change.StartType)
 	set(&s.PendingQueries, change.PendingQueries)
-	set(&s.PendingTime, change.PendingTime)
 	if err := all.checkOne(s); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -31,9 +30,6 @@ type Spec struct {
 	// Without queries the service makes no progress.
 	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
 
-	// PendingTime is how long at least the service is pending, by the node's clock, each time it starts or stops.
-	PendingTime time.Duration `yaml:"-" json:"pendingTime,omitempty"`
-
 	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
 	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
 	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
@@ -44,10 +40,9 @@ type Spec struct {
 // starts over.
 type Service struct {
 	Spec
-	State           uint32    `json:"state"`
-	Since           time.Time `json:"since,omitzero"`     // when a pending state began, by the node's clock
-	ExitCode        uint32    `json:"exitCode,omitempty"` // of the last stop
-	ServiceExitCode uint32    `json:"serviceExitCode,omitempty"`
+	State           uint32 `json:"state"`
+	ExitCode        uint32 `json:"exitCode,omitempty"` // of the last stop
+	ServiceExitCode uint32 `json:"serviceExitCode,omitempty"`
 }
 
 // neverStarted is the exit code of a service that was not started since the node's start.
@@ -147,8 +142,6 @@ func (all List) checkOne(s *Service) error {
 		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
 	case s.PendingQueries < 0 || s.PendingQueries > MostQueries:
 		return fmt.Errorf("service %s: pendingQueries must be from 0 to %d", s.Name, MostQueries)
-	case s.PendingTime < 0 || s.PendingTime > 24*time.Hour:
-		return fmt.Errorf("service %s: it can be pending for at most 24 hours", s.Name)
 	case slices.Contains(all.above(s), s):
 		return fmt.Errorf("service %s depends on itself", s.Name)
 	}
