@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -118,14 +120,13 @@ func definition(name, program string, flags []string) winservice.Definition {
 	}
 }
 
-// securing returns the commands, for cmd.exe and PowerShell, that leave the program's directory to administrators, or
-// the program to its directory's access list. In a directory of other programs it advises one of the agent's own: their
+// securing returns the commands that leave the program's directory to administrators, or the program to its directory's
+// access list. In a directory of other programs it advises one of the agent's own: their
 // installers may rely on the rights that are there.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
 func securing(program, path string) string {
-	owner := "\n  icacls \"" + path + `" /setowner "*S-1-5-32-544"` + "\n  icacls \"" + path + `" `
 	if path == program {
-		return owner + "/reset"
+		return "\n  icacls \"" + path + `" /setowner "*S-1-5-32-544"` + "\n  icacls \"" + path + `" /reset`
 	}
 	files, err := filepath.Glob(filepath.Join(path, "*.exe"))
 	if err != nil || slices.ContainsFunc(files, func(file string) bool {
@@ -134,7 +135,17 @@ func securing(program, path string) string {
 		return "; other programs are there, too: move csi-proxy.exe into a directory of its own, such as " +
 			`"C:\Program Files\csi-proxy"`
 	}
-	return owner + `/inheritance:r /grant:r "*S-1-5-18:(OI)(CI)F" "*S-1-5-32-544:(OI)(CI)F" "*S-1-5-32-545:(OI)(CI)RX"`
+	return fileowner.Cure(path, true)
+}
+
+// tightenLogs closes the default directory of logs to Users, as an earlier release has made it. A directory that the
+// operator has named keeps its access list.
+func tightenLogs() error {
+	dir := filepath.Dir(app.OnDriveC(defaultLogFile))
+	if err := fileowner.TightenEarlier(dir); err != nil {
+		return fmt.Errorf("users may still read the logs in %s: %w", dir, err)
+	}
+	return nil
 }
 
 func (c serviceCommand) install(ctx context.Context, i installation) error {
@@ -148,11 +159,17 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 			return fmt.Errorf("the service would run %s as SYSTEM: %w%s", program, err, securing(program, path))
 		}
 	}
+	// At once, and not at the service's first start, so that no other user can make the directories first.
 	for _, dir := range i.logs {
-		// At once, and not at the service's first start, so that no other user can make the directory first.
-		if err := fileowner.MakeDirectory(dir); err != nil {
+		if err := fileowner.MakePrivateDirectory(dir); err != nil {
 			return fmt.Errorf("log directory: %w", err)
 		}
+	}
+	if _, err := records.MachineDir(); err != nil {
+		return err
+	}
+	if err := tightenLogs(); err != nil {
+		c.print("warning: %v", err)
 	}
 	before, err := c.scm.Query(c.name)
 	if err != nil && !errors.Is(err, winservice.ErrNotInstalled) {

@@ -42,6 +42,9 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// rest of the start.
 	c.OwnService = sync.OnceValue(winservice.Own)
 	c.Kernel = windows.New()
+	if err := tightenLogs(); err != nil {
+		klog.FromContext(ctx).Error(err, "the log's directory stays as it is")
+	}
 	var err error
 	if c.RecordsDir, err = records.MachineDir(); err != nil {
 		klog.FromContext(ctx).Error(err, "StageShare is refused until the agent is started again")

@@ -205,31 +205,41 @@ func TestPathsWithoutADrive(t *testing.T) {
 	}
 }
 
+// protect gives a directory an access list, and an owner if there is one in the text.
+func protect(t *testing.T, dir, sddl string) {
+	t.Helper()
+	descriptor, err := windows.SecurityDescriptorFromString(sddl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, _, err := descriptor.Owner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := descriptor.DACL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	what := windows.SECURITY_INFORMATION(windows.DACL_SECURITY_INFORMATION)
+	if owner != nil {
+		what |= windows.OWNER_SECURITY_INFORMATION
+	}
+	if err := windows.SetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, what, owner, nil, list, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const administrators = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
+
 // A program in a directory where others may add files, as Users may below a drive's root, does not become a service. The
 // refusal's own command makes the directory right, but for one that holds other programs, too.
 func TestInstallWhereOthersWrite(t *testing.T) {
 	scm := requireServices(t)
 	program := copyProgram(t, filepath.Join(t.TempDir(), "csi-proxy.exe"))
-	protect := func(sddl string) {
-		t.Helper()
-		descriptor, err := windows.SecurityDescriptorFromString(sddl)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, _, err := descriptor.DACL()
-		if err == nil {
-			err = windows.SetNamedSecurityInfo(filepath.Dir(program), windows.SE_FILE_OBJECT,
-				windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	const administrators = "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
-	protect(administrators + "(A;CI;0x4;;;WD)(A;CI;0x2;;;WD)")
+	protect(t, filepath.Dir(program), administrators+"(A;CI;0x4;;;WD)(A;CI;0x2;;;WD)")
 	wantText(t, command(t, app.ExitFailed, program, "service", "install"), `as SYSTEM: .* can be changed by (.|\n)*`+
 		`icacls ".*" /inheritance:r /grant:r "\*S-1-5-18:\(OI\)\(CI\)F" "\*S-1-5-32-544:\(OI\)\(CI\)F" `+
-		`"\*S-1-5-32-545:\(OI\)\(CI\)RX"`)
+		`"\*S-1-5-32-545:\(OI\)\(CI\)RX" /remove:g .*"\*S-1-1-0"`)
 	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
 		t.Errorf("it was installed: %v", err)
 	}
@@ -245,8 +255,36 @@ func TestInstallWhereOthersWrite(t *testing.T) {
 	if err := os.Remove(other); err != nil {
 		t.Fatal(err)
 	}
-	protect(administrators)
+	protect(t, filepath.Dir(program), administrators)
 	wantText(t, command(t, app.ExitOK, program, "service", "install"), "is installed")
+}
+
+// The directory for records is made with the service. One of a user, who got there first, is refused with the commands
+// that cure it.
+func TestInstallMakesTheDirectoryForRecords(t *testing.T) {
+	scm := requireServices(t)
+	t.Setenv("ProgramData", t.TempDir())
+	base := filepath.Join(os.Getenv("ProgramData"), "csi-proxy")
+	if err := os.Mkdir(base, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	protect(t, base, "O:"+user.User.Sid.String()+administrators+"(A;CI;0x4;;;WD)(A;CI;0x2;;;WD)")
+	wantText(t, csiProxy(t, app.ExitFailed, "service", "install"), regexp.QuoteMeta(base)+` can be changed by (.|\n)*`+
+		`icacls ".*csi-proxy" /setowner "\*S-1-5-32-544"(.|\n)*`+
+		`icacls ".*csi-proxy" /inheritance:r /grant:r "\*S-1-5-18:\(OI\)\(CI\)F" "\*S-1-5-32-544:\(OI\)\(CI\)F" `+
+		`/remove:g .*"\*S-1-1-0"`)
+	if _, err := scm.Query(serviceName); !errors.Is(err, winservice.ErrNotInstalled) {
+		t.Errorf("it was installed: %v", err)
+	}
+	protect(t, base, "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)")
+	wantText(t, csiProxy(t, app.ExitOK, "service", "install"), "is installed")
+	if info, err := os.Stat(filepath.Join(base, "shares")); err != nil || !info.IsDir() {
+		t.Errorf("there is no directory for records: %v", err)
+	}
 }
 
 // An error in the command line, or at the start, reaches the Service Control Manager as an exit code, because a

@@ -116,7 +116,7 @@ func closeAll(files []*logfile.File) error {
 }
 
 func (l *LogFlags) openFile(path string) (*logfile.File, error) {
-	if err := fileowner.MakeDirectory(filepath.Dir(path)); err != nil {
+	if err := fileowner.MakePrivateDirectory(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("log directory: %w", err)
 	}
 	options := logfile.Options{

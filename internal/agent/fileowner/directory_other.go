@@ -4,7 +4,14 @@
 
 package fileowner
 
-import "os"
+import (
+	"os"
 
-// MakeDirectory makes a directory for logs and other records, with its missing parents.
-func MakeDirectory(path string) error { return os.MkdirAll(path, 0o750) }
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// makeDirectory leaves the access list to Windows.
+func makeDirectory(path string, _ win32.AccessList) error { return os.MkdirAll(path, 0o750) }
+
+// tighten does nothing: no earlier release gave more.
+func tighten(string, func(win32.AccessList) bool) error { return nil }

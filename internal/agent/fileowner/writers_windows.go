@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
 
@@ -35,30 +34,38 @@ func replacers(dir string) ([]string, error) {
 	return Others(dir)
 }
 
-// writers leaves out a SID, as well.
+// security returns the owner of a file or directory, by SID, and its access list.
 // https://learn.microsoft.com/windows/win32/api/aclapi/nf-aclapi-getnamedsecurityinfow
-func writers(path, besides string) ([]string, error) {
+func security(path string) (owner string, list win32.AccessList, err error) {
 	descriptor, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 	if err != nil {
-		return nil, fmt.Errorf("GetNamedSecurityInfo %s: %w", path, err)
+		return "", list, fmt.Errorf("GetNamedSecurityInfo %s: %w", path, err)
 	}
-	owner, _, err := descriptor.Owner()
+	return parsed(path, descriptor)
+}
+
+// Cure returns the commands that leave a directory, which Check refuses, to administrators: a line each, for cmd.exe
+// and PowerShell, behind a line end. Users keep the right to read and run what is there, if they are to have it.
+func Cure(path string, usersRead bool) string {
+	_, list, err := security(path)
 	if err != nil {
-		return nil, fmt.Errorf("GetSecurityDescriptorOwner %s: %w", path, err)
+		list = win32.AccessList{} // the commands are right for most lists
 	}
-	if owner == nil {
-		return nil, fmt.Errorf("GetSecurityDescriptorOwner %s: it has no owner", path)
-	}
-	list, err := win32.ParseAccessList(unsafe.Slice((*byte)(unsafe.Pointer(descriptor)), descriptor.Length()))
+	return cure(path, usersRead, list)
+}
+
+// writers leaves out a SID, as well.
+func writers(path, besides string) ([]string, error) {
+	owner, list, err := security(path)
 	if err != nil {
-		return nil, fmt.Errorf("the access list of %s: %w", path, err)
+		return nil, err
 	}
 	entries := list.Allowed()
 	if list.Everyone {
 		entries = []win32.AccessEntry{{SID: world, Mask: changing}}
 	}
-	names := slices.DeleteFunc(changers(owner.String(), entries), func(sid string) bool { return sid == besides })
+	names := slices.DeleteFunc(changers(owner, entries), func(sid string) bool { return sid == besides })
 	for i, text := range names {
 		names[i] = accountName(text)
 	}

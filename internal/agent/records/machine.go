@@ -5,6 +5,7 @@ package records
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // MachineDir makes and returns the directory for the records of a machine, csi-proxy\shares in ProgramData, which the
-// agent and drivers that work in process have in common. Only administrators may be able to change it.
+// agent and drivers that work in process have in common. Only SYSTEM and Administrators may read it or change it: a
+// directory that others may change is refused, with the commands that cure it.
 func MachineDir() (string, error) {
 	data := os.Getenv("ProgramData")
 	if data == "" {
@@ -20,14 +22,45 @@ func MachineDir() (string, error) {
 	}
 	base := filepath.Join(data, "csi-proxy")
 	dir := filepath.Join(base, "shares")
-	err := fileowner.MakeDirectory(dir)
-	for _, made := range []string{base, dir} {
-		if err == nil {
-			err = fileowner.Check(made)
-		}
+	if err := fileowner.MakePrivateDirectory(base); err != nil {
+		return "", fmt.Errorf("the directory for records: %w", err)
+	}
+	// What others may have put into an open directory would look like the agent's own once the one above is tightened.
+	if err := safe(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(safe(base), err)
+	}
+	err := fileowner.Tighten(base)
+	if err == nil {
+		err = safe(base)
+	}
+	if err == nil {
+		err = fileowner.MakePrivateDirectory(dir)
+	}
+	if err == nil {
+		err = fileowner.TightenEarlier(dir)
+	}
+	if err == nil {
+		err = safe(dir)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s is not safe for records: remove it, or let only administrators change it: %w", dir, err)
+		return "", err
 	}
 	return dir, nil
+}
+
+// safe refuses a directory that is a link, or that others may change, with the commands that cure it.
+func safe(dir string) error {
+	err := fileowner.Check(dir)
+	if err == nil {
+		return nil
+	}
+	link, unknown := fileowner.IsLink(dir)
+	switch {
+	case unknown != nil:
+		return err
+	case link:
+		return fmt.Errorf("no records are kept below a link: %w; remove it:\n  rmdir \"%s\"", err, dir)
+	}
+	return fmt.Errorf("no records are kept where others may put theirs, which you must remove first: %w%s", err,
+		fileowner.Cure(dir, false))
 }

@@ -73,7 +73,7 @@ func stem(of string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// named are the names that file gives; what else is in the directory is no record.
+// named matches the names that file gives. Other files in the directory are not records.
 var named = regexp.MustCompile(`^[0-9a-f]{24}(\.[a-z]+)$`)
 
 // there returns an error if the directory is a link, so that the records would be elsewhere. None is success.
@@ -209,7 +209,7 @@ func (d *Dir) make() error {
 	if err := d.there(); err != nil {
 		return err
 	}
-	return fileowner.MakeDirectory(d.path)
+	return fileowner.MakePrivateDirectory(d.path)
 }
 
 // Remove removes the record of a target, if there is one.

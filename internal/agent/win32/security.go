@@ -155,6 +155,15 @@ type AccessList struct {
 	entries  [][]byte // each an ACE of any type
 }
 
+// NewProtectedList returns a list of these entries that inherits nothing from the directory above.
+func NewProtectedList(entries ...AccessEntry) AccessList {
+	l := AccessList{control: SE_DACL_PROTECTED}
+	for _, e := range entries {
+		l.entries = append(l.entries, e.bytes())
+	}
+	return l
+}
+
 // ParseAccessList decodes the list of a SECURITY_DESCRIPTOR_RELATIVE.
 func ParseAccessList(in []byte) (AccessList, error) {
 	const structure = "SECURITY_DESCRIPTOR_RELATIVE"
