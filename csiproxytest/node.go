@@ -125,7 +125,7 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 		}
 	}
 	edit(&described)
-	log := o.keepLog()
+	log := o.keepLog(besideJournal)
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &described},
 		Config: agent.Config{
@@ -147,12 +147,12 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 }
 
 // keepLog returns where the log of an agent with these options is kept; nil: the caller keeps it.
-func (o *Options) keepLog() *logLines {
+func (o *Options) keepLog(verbosity int) *logLines {
 	if o.Logger.GetSink() != nil {
 		return nil
 	}
 	log := &logLines{}
-	o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(logVerbosity)))
+	o.Logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
 	return log
 }
 

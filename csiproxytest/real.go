@@ -120,7 +120,7 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 		}
 		n.agent = runningAgent{}
 	} else {
-		n.log = o.keepLog()
+		n.log = o.keepLog(withoutJournal)
 		n.logger = o.Logger
 		n.agent, err = agent.Start(context.Background(), agent.Config{
 			Kernel: m.guarded(), PipePrefix: pipePrefix(o), RecordsDir: t.TempDir(),

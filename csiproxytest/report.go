@@ -35,8 +35,11 @@ const (
 	lineLength = 400
 )
 
-// logVerbosity is the -v of the agent's log: with a line for each call.
-const logVerbosity = 2
+// The -v of the agent's log: with a line for each call where no journal has the calls.
+const (
+	besideJournal  = 0
+	withoutJournal = 2
+)
 
 // report returns what helps to understand a failed test: the API calls first, then the storage and the end of the
 // agent's log. All of it goes into files, whose directory the last line names.
