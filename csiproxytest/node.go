@@ -39,6 +39,9 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -129,10 +132,9 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &described},
 		Config: agent.Config{
-			PipePrefix:  pipePrefix(o),
-			WorkingDirs: append([]string{KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
-			EraseOnFormat: o.EraseOnFormat,
-			APIs:          o.served(t), Logger: o.Logger,
+			Transport: transport.Options{PipePrefix: pipePrefix(o)},
+			Node:      o.config(KubeletDir),
+			APIs:      o.served(t), Server: server.Options{Logger: o.Logger},
 		},
 	})
 	if err != nil {
@@ -144,6 +146,12 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 		n.SetSwitch("timing", string(scenario.TimingWindows))
 	}
 	return n
+}
+
+// config returns how the node's operations are done.
+func (o *Options) config(kubelet string) node.Config {
+	return node.Config{WorkingDirs: append([]string{kubelet}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+		EraseOnFormat: o.EraseOnFormat}
 }
 
 // keepLog returns where the log of an agent with these options is kept; nil: the caller keeps it.

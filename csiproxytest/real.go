@@ -5,6 +5,7 @@ package csiproxytest
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
@@ -122,11 +125,10 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 	} else {
 		n.log = o.keepLog(withoutJournal)
 		n.logger = o.Logger
-		n.agent, err = agent.Start(context.Background(), agent.Config{
-			Kernel: m.guarded(), PipePrefix: pipePrefix(o), RecordsDir: t.TempDir(),
-			WorkingDirs: append([]string{n.kubelet}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
-			EraseOnFormat: o.EraseOnFormat, APIs: o.served(t), Logger: o.Logger,
-		})
+		config := agent.Config{Kernel: m.guarded(), Node: o.config(n.kubelet), APIs: o.served(t),
+			Transport: transport.Options{PipePrefix: pipePrefix(o)}, Server: server.Options{Logger: o.Logger}}
+		config.Node.Records, config.Node.Resolve = t.TempDir(), net.DefaultResolver.LookupNetIP
+		n.agent, err = agent.Start(context.Background(), config)
 		n.must("starting the agent", err)
 	}
 	t.Cleanup(n.stop)

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"io"
+	"net"
 	"os"
 	"sync"
 
@@ -40,13 +41,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
 	// rest of the start.
-	c.OwnService = sync.OnceValue(winservice.Own)
+	c.Node.OwnService = sync.OnceValue(winservice.Own)
+	c.Node.Resolve = net.DefaultResolver.LookupNetIP
 	c.Kernel = windows.New()
 	if err := tightenLogs(); err != nil {
 		klog.FromContext(ctx).Error(err, "the log's directory stays as it is")
 	}
 	var err error
-	if c.RecordsDir, err = records.MachineDir(); err != nil {
+	if c.Node.Records, err = records.MachineDir(); err != nil {
 		klog.FromContext(ctx).Error(err, "StageShare is refused until the agent is started again")
 	}
 	return agent.Start(ctx, c)

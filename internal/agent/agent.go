@@ -41,31 +41,27 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	a := &Agent{config: config, failed: make(chan error, 1)}
+	a.config.Server.Failed = a.fail
 	defer func() {
 		if err != nil {
 			_ = a.Stop(ended())
 		}
 	}()
 	a.count()
-	var control []server.Service
-	emulation := config.Emulation
-	if emulation != nil {
-		a.config.Interceptor = emulation.Interceptor(a.config.Interceptor)
-		control = []server.Service{emulation.Control(a)}
+	var more []server.Service
+	if config.Admin != nil {
+		more = config.Admin(a)
 	}
-	a.endpoints, err = transport.Open(transport.Options{
-		SocketDir: config.SocketDir, PipePrefix: config.PipePrefix, PipeSecurity: config.PipeSecurity,
-		OwnUser: emulation != nil,
-	})
+	a.endpoints, err = transport.Open(config.Transport)
 	if err != nil {
 		return nil, err
 	}
 	if err = a.serve(); err != nil {
 		return nil, err
 	}
-	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, control...)}, server.Options{
-		Failed: a.fail, Logger: config.Logger, Recorders: a.recorders(), Limits: config.Limits,
-	})
+	own := a.config.Server
+	own.Metrics, own.Policy, own.CallTimeout = nil, nil, 0
+	a.admin, err = server.Start(a.endpoints, []server.Endpoint{admin.Endpoint(a, more...)}, own)
 	if err != nil {
 		return nil, err
 	}
@@ -95,23 +91,24 @@ func (a *Agent) fail(err error) {
 }
 
 // SocketDir returns the directory of the agent's sockets, empty on Windows.
-func (a *Agent) SocketDir() string { return a.config.SocketDir }
+func (a *Agent) SocketDir() string { return a.config.Transport.SocketDir }
 
 // Path returns the path of an endpoint, such as "csi-proxy-disk-v1", for the clients' NewClientWithPipePath.
 func (a *Agent) Path(endpoint string) string { return a.endpoints.Path(endpoint) }
 
 // Stop stops accepting calls, gives the running ones ten seconds, and waits until their operations have ended on the
 // node. When the context ends first, its error says so. Later calls do nothing.
-func (a *Agent) Stop(ctx context.Context) error {
+func (a *Agent) Stop(ctx context.Context) error { return a.StopAfter(ctx, func() {}) }
+
+// StopAfter is Stop for an agent around which something stands: idle is called when running calls have had their time,
+// before the wait for their operations.
+func (a *Agent) StopAfter(ctx context.Context, idle func()) error {
 	a.lifecycle.Lock()
 	defer a.lifecycle.Unlock()
 	if a.stopped {
 		return nil
 	}
 	a.stopped = true
-	if a.config.Emulation != nil {
-		a.config.Emulation.Stopping()
-	}
 	waitCtx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 
@@ -124,14 +121,12 @@ func (a *Agent) Stop(ctx context.Context) error {
 		}
 		stopping.Go(func() {
 			if err := one.Stop(waitCtx); err != nil {
-				a.config.Logger.Info("endpoints closed before their calls were over", "err", err)
+				a.config.Server.Logger.Info("endpoints closed before their calls were over", "err", err)
 			}
 		})
 	}
 	stopping.Wait()
-	if a.config.Emulation != nil {
-		a.config.Emulation.Close()
-	}
+	idle()
 	var errs []error
 	if s != nil {
 		errs = append(errs, s.node.Drain(ctx))
@@ -142,12 +137,10 @@ func (a *Agent) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Interrupt makes a change of an emulated node, such as a reboot, while the API is not served: it cuts calls off, makes
-// the change and serves again. The admin endpoint stays open. If the node does not come back, Failed says so.
-func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
-	if a.config.Emulation == nil {
-		return errors.New("only an emulated node can be rebooted by its agent")
-	}
+// Interrupt makes a change of the node while the API is not served: it cuts calls off, calls abort so that their
+// operations end, makes the change and serves again. The admin endpoint stays open. If the node does not come back,
+// Failed says so.
+func (a *Agent) Interrupt(ctx context.Context, abort func(), change func() error) error {
 	// Do not wait for the lock: Stop may hold it, and waits for the admin call that this is part of.
 	if !a.lifecycle.TryLock() {
 		return notServed()
@@ -160,12 +153,12 @@ func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
 	if s != nil {
 		_ = s.api.Stop(ended()) // its error says that calls were cut off, as intended
 	}
-	a.config.Emulation.Abort()
+	abort()
 	if s != nil {
 		waitCtx, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
 		if err := s.node.Drain(waitCtx); err != nil {
-			a.config.Logger.Info("operations of the node are still running as it reboots", "err", err)
+			a.config.Server.Logger.Info("operations of the node are still running as it changes", "err", err)
 		}
 	}
 	err := change()
@@ -173,7 +166,7 @@ func (a *Agent) Interrupt(ctx context.Context, change func() error) error {
 		err = a.serve()
 	}
 	if err != nil {
-		err = fmt.Errorf("the emulated node does not come back: %w", err)
+		err = fmt.Errorf("the node does not come back: %w", err)
 		a.fail(err)
 	}
 	return err

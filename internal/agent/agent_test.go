@@ -25,6 +25,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
@@ -158,7 +159,7 @@ func TestGivenKernelIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := start(t, emulation.Config{Config: agent.Config{Kernel: n, SocketDir: shortDir(t)}})
+	a := start(t, emulation.Config{Config: agent.Config{Kernel: n, Transport: transport.Options{SocketDir: shortDir(t)}}})
 	if _, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{}); err != nil {
 		t.Errorf("reboot: %v", err)
 	}
@@ -176,7 +177,7 @@ func TestGivenKernelIsUsed(t *testing.T) {
 // startReal starts an agent that takes a node for a real one.
 func startReal(t *testing.T, k kernel.Kernel) *agent.Agent {
 	t.Helper()
-	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, SocketDir: shortDir(t)})
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, Transport: transport.Options{SocketDir: shortDir(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func (g *gate) intercept(_ context.Context, call kernel.Call, do func() error) e
 
 func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	disks := dialDisk(t, a)
 	cut := make(chan error, 1)
 	go func() {
@@ -249,7 +250,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 
 func TestStopWaitsForTheNode(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Interceptor: g.intercept}})
+	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	ctx, giveUp := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {
@@ -299,9 +300,10 @@ func TestIncompleteConfig(t *testing.T) {
 	}
 	defer func() { _ = n.Close() }()
 	for name, c := range map[string]agent.Config{
-		"nothing":        {},
-		"no sockets":     {Kernel: n},
-		"no working dir": {Kernel: n, SocketDir: shortDir(t), WorkingDirs: []string{"relative"}},
+		"nothing":    {},
+		"no sockets": {Kernel: n},
+		"no working dir": {Kernel: n, Transport: transport.Options{SocketDir: shortDir(t)},
+			Node: node.Config{WorkingDirs: []string{"relative"}}},
 	} {
 		if a, err := agent.Start(t.Context(), c); err == nil {
 			_ = a.Stop(t.Context())

@@ -27,9 +27,10 @@ func (a *Agent) count() {
 			}
 			return nil
 		},
-	}, a.config.KernelHistograms, a.config.Logger)
+	}, a.config.KernelHistograms, a.config.Server.Logger)
 	a.metrics = m
-	a.config.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Interceptor)
+	a.config.Server.Metrics, a.config.Node.Observer = m.Calls, m.Operations.Observe
+	a.config.Node.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Node.Interceptor)
 }
 
 // Metrics returns the metrics and the health of the agent, nil unless Config asks for them.

@@ -4,7 +4,6 @@ package agent
 
 import (
 	"context"
-	"net"
 
 	"k8s.io/klog/v2"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // serving is the node's operations and the server of the API. A reboot replaces it.
@@ -24,54 +22,21 @@ type serving struct {
 
 // serve creates the node's operations and serves them.
 func (a *Agent) serve() error {
-	o := server.Options{
-		Failed: a.fail, Logger: a.config.Logger, Recorders: a.recorders(),
-		Limits: a.config.Limits, CallTimeout: a.config.CallTimeout, Policy: a.config.Policy,
-	}
-	var observe operation.Observer
-	if a.metrics != nil {
-		o.Metrics, observe = a.metrics.Calls, a.metrics.Operations.Observe
-	}
-	resolve := net.DefaultResolver.LookupNetIP
-	if a.config.Emulation != nil {
-		resolve = nil // its servers have no addresses
-	}
-	var kept []winpath.Path
-	if a.config.Policy != nil {
-		kept = a.config.Policy.Directories()
-	}
-	n, err := node.New(a.config.Kernel, node.Config{
-		Resolve: resolve, Kept: kept,
-		WorkingDirs: a.config.WorkingDirs, Interceptor: a.config.Interceptor, RequirePrivacy: a.config.RequirePrivacy,
-		EraseOnFormat: a.config.EraseOnFormat, ProtectedServices: a.config.ProtectedServices,
-		OwnService: a.config.OwnService,
-		Records:    a.config.RecordsDir, Observer: observe, Lease: server.LeaseOf, Idle: server.Idle,
-	})
+	n, err := node.New(a.config.Kernel, a.config.Node)
 	if err != nil {
 		return err
 	}
-	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Logger))
+	n.EnablePrivileges(klog.NewContext(context.Background(), a.config.Server.Logger))
 	selected := a.config.APIs.Apply(apis.All(n))
-	if a.config.Emulation != nil {
-		selected = a.config.Emulation.Disturb(selected)
+	if a.config.Around != nil {
+		selected = a.config.Around(selected)
 	}
-	api, err := server.Start(a.endpoints, selected, o)
+	api, err := server.Start(a.endpoints, selected, a.config.Server)
 	if err != nil {
 		return err
 	}
 	a.serving.Store(&serving{node: n.For(operation.Everything()), api: api})
 	return nil
-}
-
-// recorders returns what records calls: the journal of an emulated node, and the audit log.
-func (a *Agent) recorders() (all []server.Recorder) {
-	if a.config.Emulation != nil {
-		all = append(all, a.config.Emulation.Record)
-	}
-	if a.config.Audit != nil {
-		all = append(all, a.config.Audit)
-	}
-	return all
 }
 
 // API returns the server of the API; nil while the node reboots or the agent stops.

@@ -14,6 +14,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -46,7 +48,8 @@ func (p agentHome) start(selected ...string) (stop func()) {
 	}
 	a, err := emulation.Start(p.t.Context(), emulation.Config{
 		StateDir: p.dir, Node: emulated.Options{},
-		Config: agent.Config{APIs: &selection, RequirePrivacy: true, PipePrefix: p.pipes},
+		Config: agent.Config{APIs: &selection, Node: node.Config{RequirePrivacy: true},
+			Transport: transport.Options{PipePrefix: p.pipes}},
 	})
 	if err != nil {
 		p.t.Fatalf("starting the agent: %v", err)

@@ -16,6 +16,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
@@ -54,8 +57,8 @@ func open(t *testing.T) *loadNode {
 func (p *loadNode) start() error {
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: p.dir, Node: emulated.Options{},
-		Config: agent.Config{Interceptor: p.injectFault, PipePrefix: p.pipes, RequirePrivacy: true,
-			Logger: klog.New(quiet{})},
+		Config: agent.Config{Node: node.Config{Interceptor: p.injectFault, RequirePrivacy: true},
+			Transport: transport.Options{PipePrefix: p.pipes}, Server: server.Options{Logger: klog.New(quiet{})}},
 	})
 	if err != nil {
 		return err

@@ -64,30 +64,30 @@ func NewOptions(program string) *Options {
 		o.deprecated[i].name = name
 		flags.StringVar(&o.deprecated[i].dir, name, "", "deprecated: another working `directory`")
 	}
-	flags.BoolVar(&o.config.RequirePrivacy, "require-privacy", true, "ask for encryption on SMB global mappings")
-	flags.BoolVar(&o.config.EraseOnFormat, "erase-on-format", false,
+	flags.BoolVar(&o.config.Node.RequirePrivacy, "require-privacy", true, "ask for encryption on SMB global mappings")
+	flags.BoolVar(&o.config.Node.EraseOnFormat, "erase-on-format", false,
 		"let FormatVolume erase the files of an NTFS volume, for provisioners that empty released local volumes with it; "+
 			"otherwise it refuses")
 	flags.Func("protected-services",
 		"`services` that no caller may stop, with commas: * stands for kubelet, the container runtime, the network, the "+
 			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)",
 		func(list string) error {
-			o.config.ProtectedServices = append(o.config.ProtectedServices, strings.Split(list, ",")...)
-			_, err := node.ProtectedServices(o.config.ProtectedServices)
+			o.config.Node.ProtectedServices = append(o.config.Node.ProtectedServices, strings.Split(list, ",")...)
+			_, err := node.ProtectedServices(o.config.Node.ProtectedServices)
 			return err
 		})
 	flags.StringVar(&o.metrics, "metrics-bind-address", "",
 		"`address` (host:port) of /metrics, /healthz and /readyz over HTTP; empty: off")
 	flags.BoolVar(&o.config.KernelHistograms, "metrics-kernel-histograms", false,
 		"let /metrics have how long each kernel function takes, in 15 series for each")
-	flags.DurationVar(&o.config.CallTimeout, "call-timeout", 0,
+	flags.DurationVar(&o.config.Server.CallTimeout, "call-timeout", 0,
 		"how long every call may take, a `duration` from 1s to 115s; 0: 30s to look, 60s to change, 110s to wait for disks "+
 			"or file systems")
 	o.Audit.register(flags)
 	flags.StringVar(&o.Policy, "policy", "",
 		"`file` that says which clients may call what, read at the start; empty: all may call everything (csi-proxyctl "+
 			"policy test FILE checks it)")
-	flags.StringVar(&o.config.PipeSecurity, "pipe-security", "",
+	flags.StringVar(&o.config.Transport.PipeSecurity, "pipe-security", "",
 		"security descriptor of the API's pipes on Windows, in `SDDL` (default: SYSTEM and administrators)")
 	flags.Func("api", "which `versions` of an API group are served, group=off or group=version,version; may be "+
 		"repeated (default: all)", o.config.APIs.Set)
@@ -122,14 +122,14 @@ func (o *Options) Parse(args []string) error {
 	if err := checkMetricsAddress(o.metrics); err != nil {
 		return err
 	}
-	if err := server.CheckCallTimeout(o.config.CallTimeout); err != nil {
+	if err := server.CheckCallTimeout(o.config.Server.CallTimeout); err != nil {
 		return fmt.Errorf("-call-timeout: %w", err)
 	}
 	if err := o.Audit.check(); err != nil {
 		return err
 	}
 	if o.Given("pipe-security") {
-		if err := transport.CheckPipeSecurity(o.config.PipeSecurity); err != nil {
+		if err := transport.CheckPipeSecurity(o.config.Transport.PipeSecurity); err != nil {
 			return fmt.Errorf("-pipe-security: %w", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -63,8 +64,11 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	}
 	defer closeAudit() // after the agent: calls end while it stops
 	config := o.config
-	config.SocketDir, config.WorkingDirs = o.SocketDir, o.WorkingDirs()
-	config.Metrics, config.Policy, config.Audit = l != nil, rules, record
+	config.Transport.SocketDir, config.Node.WorkingDirs = o.SocketDir, o.WorkingDirs()
+	config.Metrics, config.Server.Policy = l != nil, rules
+	if record != nil {
+		config.Server.Recorders = []server.Recorder{record}
+	}
 	a, err := start(told, config)
 	if err != nil {
 		if told.Err() != nil && ctx.Err() == nil {

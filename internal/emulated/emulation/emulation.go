@@ -34,7 +34,7 @@ type Agent struct {
 	*agent.Agent
 	Harness *Harness
 	close   func() error // closes the node, once, if Start opened it
-	config  agent.Config
+	server  server.Options
 
 	mu    sync.Mutex
 	node  *node.Node    // that of local
@@ -43,13 +43,16 @@ type Agent struct {
 
 // Start starts an agent on an emulated node, as agent.Start does on a real one.
 func Start(ctx context.Context, c Config) (_ *Agent, err error) {
-	if c.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
-		c.SocketDir = filepath.Join(c.StateDir, "run")
+	own := &c.Config
+	if own.Transport.SocketDir == "" && c.StateDir != "" && runtime.GOOS != "windows" {
+		own.Transport.SocketDir = filepath.Join(c.StateDir, "run")
 	}
-	if c.RecordsDir == "" && c.StateDir != "" {
-		c.RecordsDir = filepath.Join(c.StateDir, emulated.RecordsDir)
+	if own.Node.Records == "" && c.StateDir != "" {
+		own.Node.Records = filepath.Join(c.StateDir, emulated.RecordsDir)
 	}
-	a := &Agent{close: func() error { return nil }, config: c.Config}
+	own.Node.Resolve = nil // its servers have no addresses
+	own.Transport.OwnUser = true
+	a := &Agent{close: func() error { return nil }}
 	n, given := c.Kernel.(*emulated.Node)
 	if !given {
 		if c.StateDir == "" {
@@ -61,15 +64,21 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		c.Kernel, a.close = n, sync.OnceValue(n.Close)
 	}
 	a.Harness = newHarness(n, c.Crash)
-	c.Emulation = a.Harness
-	if a.Agent, err = agent.Start(ctx, c.Config); err != nil {
+	own.Node.Interceptor = a.Harness.interceptor(own.Node.Interceptor)
+	own.Server.Recorders = append([]server.Recorder{a.Harness.Record}, own.Server.Recorders...)
+	own.Around, own.Admin = a.Harness.disturb, a.Harness.control
+	a.server = own.Server
+	if a.Agent, err = agent.Start(ctx, *own); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	return a, nil
 }
 
 // Stop stops the agent, see agent.Agent.Stop, and closes the node that Start opened.
-func (a *Agent) Stop(ctx context.Context) error { return errors.Join(a.Agent.Stop(ctx), a.close()) }
+func (a *Agent) Stop(ctx context.Context) error {
+	a.Harness.Journal.Close() // calls wait for it
+	return errors.Join(a.StopAfter(ctx, a.Harness.Close), a.close())
+}
 
 // Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again.
 func (a *Agent) Restart(ctx context.Context) error { return a.Harness.reboot(ctx, a.Agent) }

@@ -29,8 +29,6 @@ type Harness struct {
 	Faults  *faults.Set
 }
 
-var _ agent.Emulation = (*Harness)(nil)
-
 // newHarness sets up the journal and the faults of an emulated node. Crash ends the process for faults that ask for it;
 // if it is nil, they are refused.
 func newHarness(n *emulated.Node, crash func()) *Harness {
@@ -38,13 +36,13 @@ func newHarness(n *emulated.Node, crash func()) *Harness {
 	return &Harness{Node: n, Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(crash)}
 }
 
-// Interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
-func (h *Harness) Interceptor(inner kernel.Interceptor) kernel.Interceptor {
+// interceptor returns an interceptor of all kernel calls, around another one, which may be nil.
+func (h *Harness) interceptor(inner kernel.Interceptor) kernel.Interceptor {
 	return kernel.Chain(h.Journal.Intercept, inner, h.Faults.Intercept, h.Node.TakeTime)
 }
 
-// Disturb allows faults for the methods of endpoints that are about to be served, and returns the endpoints with them.
-func (h *Harness) Disturb(endpoints []server.Endpoint) []server.Endpoint {
+// disturb allows faults for the methods of endpoints that are about to be served, and returns the endpoints with them.
+func (h *Harness) disturb(endpoints []server.Endpoint) []server.Endpoint {
 	disturbed, paths := h.withFaults(endpoints)
 	h.Faults.Serve(paths)
 	return disturbed
@@ -74,10 +72,10 @@ func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.En
 	return disturbed, paths
 }
 
-// Control returns the service by which the node is changed, broken and rebooted.
-func (h *Harness) Control(a *agent.Agent) server.Service {
+// control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
+func (h *Harness) control(a *agent.Agent) []server.Service {
 	methods := slices.Concat(diskMethods(h.Node), networkMethods(h.Node), systemMethods(h.Node))
-	return server.Service{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
+	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
 		answer("AddFault", node.LimitWrite, h.addFault),
 		server.Unary("ListFaults", node.LimitRead, h.ListFaults),
 		change[api.RemoveFaultResponse]("RemoveFault", h.removeFault),
@@ -93,7 +91,7 @@ func (h *Harness) Control(a *agent.Agent) server.Service {
 			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
 				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
 			}),
-	)}
+	)}}
 }
 
 // reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again. While the host
@@ -103,7 +101,7 @@ func (h *Harness) reboot(ctx context.Context, a *agent.Agent) error {
 		return errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE",
 			"not rebooted: its host keeps the emulated node from coming back: %v; csi-proxyctl doctor looks at the host", err)
 	}
-	return a.Interrupt(ctx, h.Node.Reboot)
+	return a.Interrupt(ctx, h.abort, h.Node.Reboot)
 }
 
 // restore makes the node what was saved in a directory, and serves it again, as reboot does.
@@ -111,20 +109,17 @@ func (h *Harness) restore(ctx context.Context, a *agent.Agent, directory string)
 	if err := h.Node.PrepareRestore(directory); err != nil {
 		return err
 	}
-	return a.Interrupt(ctx, h.Node.Restore)
+	return a.Interrupt(ctx, h.abort, h.Node.Restore)
 }
 
-// Stopping ends the calls that wait for the journal.
-func (h *Harness) Stopping() { h.Journal.Close() }
-
-// Close makes the calls that a fault holds fail, and ends all faults.
+// Close makes the calls that a fault holds fail, and ends all faults: running calls have had their time.
 func (h *Harness) Close() {
-	h.Abort()
+	h.abort()
 	h.Faults.Release()
 }
 
-// Abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
-func (h *Harness) Abort() {
+// abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
+func (h *Harness) abort() {
 	h.Faults.Abort()
 	h.Node.Hasten(true)
 }

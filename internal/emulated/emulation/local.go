@@ -37,11 +37,7 @@ func (a *Agent) connection() (*server.Local, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.node != n {
-		o := server.Options{Logger: a.config.Logger, Recorders: []server.Recorder{a.Harness.Record},
-			CallTimeout: a.config.CallTimeout}
-		if a.config.Audit != nil {
-			o.Recorders = append(o.Recorders, a.config.Audit)
-		}
+		o := a.server
 		if m := a.Metrics(); m != nil {
 			o.Metrics = m.Calls
 		}

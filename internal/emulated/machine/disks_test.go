@@ -12,7 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
@@ -102,22 +104,22 @@ func (n guardedNode) changes(number uint32) []call {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node, err := emulated.Open(dir, emulated.Options{})
+	emulation, err := emulated.Open(dir, emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	disks := &machine.Disks{}
-	a, err := agent.Start(t.Context(), agent.Config{Kernel: disks.Guard(node), SocketDir: dir, PipePrefix: t.Name(),
-		RecordsDir: t.TempDir()})
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: disks.Guard(emulation),
+		Transport: transport.Options{SocketDir: dir, PipePrefix: t.Name()}, Node: node.Config{Records: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = a.Stop(context.Background()), node.Close() })
+	t.Cleanup(func() { _, _ = a.Stop(context.Background()), emulation.Close() })
 	served, err := a.Node()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := guardedNode{t, node, csiproxy.Over(server.NewLocal(apis.All(served), server.Options{}))}
+	n := guardedNode{t, emulation, csiproxy.Over(server.NewLocal(apis.All(served), server.Options{}))}
 	raw := n.attach(false)
 	disks.Add(raw, machine.Identity{})
 	if _, err := n.Disk.PartitionDisk(t.Context(), &csiproxy.PartitionDiskRequest{DiskNumber: raw}); err != nil {

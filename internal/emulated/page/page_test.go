@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
@@ -39,7 +40,7 @@ func open(t *testing.T, readOnly bool) *site {
 	t.Helper()
 	dir := t.TempDir()
 	a, err := emulation.Start(t.Context(), emulation.Config{StateDir: dir, Node: emulated.Options{},
-		Config: agent.Config{SocketDir: shortDir(t), PipePrefix: "test-" + rand.Text() + "-"}})
+		Config: agent.Config{Transport: transport.Options{SocketDir: shortDir(t), PipePrefix: "test-" + rand.Text() + "-"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

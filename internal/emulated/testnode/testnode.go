@@ -17,8 +17,10 @@ import (
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
@@ -71,15 +73,19 @@ func Start(t testing.TB, o Options) *Node {
 	}
 	n := &Node{StateDir: o.StateDir, Faults: &Faults{}}
 	var err error
-	n.Agent, err = emulation.Start(t.Context(),
-		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: agent.Config{
-			Interceptor: n.Faults.observe, PipePrefix: "test-" + rand.Text() + "-",
+	config := agent.Config{
+		Transport: transport.Options{PipePrefix: "test-" + rand.Text() + "-"},
+		Node: node.Config{Interceptor: n.Faults.observe,
 			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
-			EraseOnFormat:     o.EraseOnFormat,
-			ProtectedServices: o.ProtectedServices, Metrics: o.Metrics,
-			KernelHistograms: o.KernelHistograms, Limits: o.Limits, CallTimeout: o.CallTimeout,
-			Policy: o.Policy, Audit: o.Audit,
-		}})
+			EraseOnFormat: o.EraseOnFormat, ProtectedServices: o.ProtectedServices},
+		Server:  server.Options{Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy},
+		Metrics: o.Metrics, KernelHistograms: o.KernelHistograms,
+	}
+	if o.Audit != nil {
+		config.Server.Recorders = []server.Recorder{o.Audit}
+	}
+	n.Agent, err = emulation.Start(t.Context(),
+		emulation.Config{StateDir: o.StateDir, Node: o.Emulated, Config: config})
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}
