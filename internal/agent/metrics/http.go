@@ -4,20 +4,14 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 )
-
-// maxScrapes is how many scrapes are answered at once; more get 503.
-const maxScrapes = 4
 
 // Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, best on a loopback address.
 // Healthz is OK while the process and its listeners live, readyz when calls would be served. Stop ends it.
@@ -52,26 +46,6 @@ func isOwnName(host, self string) bool {
 	host = strings.Trim(host, "[]")
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == "" || strings.EqualFold(host, "localhost") || strings.EqualFold(host, self)
-}
-
-// scrape answers in Prometheus' text format, without promhttp's compressors. A broken metric does not hide the others.
-func (m *Metrics) scrape(w http.ResponseWriter, _ *http.Request) {
-	select {
-	case m.scrapes <- struct{}{}:
-		defer func() { <-m.scrapes }()
-	default:
-		http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
-		return
-	}
-	families, err := m.registry.Gather()
-	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
-	for _, family := range families {
-		_, bad := expfmt.MetricFamilyToText(w, family)
-		err = errors.Join(err, bad)
-	}
-	if err != nil {
-		m.health.log.Info("Metrics are missing", "why", err)
-	}
 }
 
 func answer(check func(context.Context) (ok bool, report string)) http.HandlerFunc {

@@ -7,7 +7,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,7 +61,7 @@ func serve(t *testing.T) net.Addr {
 	}
 	endpoints := make([]Endpoint, 2000) // an answer larger than what the system keeps
 	for i := range endpoints {
-		endpoints[i] = Endpoint{strconv.Itoa(i), true}
+		endpoints[i] = Endpoint{strings.Repeat("x", 200) + strconv.Itoa(i), true}
 	}
 	m := New(Watched{
 		Node:      func() *node.Node { return nil },
@@ -89,9 +92,23 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// Clients that do not read what they asked for keep neither a probe nor another scraper out.
+// Clients that do not read what they asked for keep neither a probe nor other scrapers out, and keep no text each.
 func TestUnreadAnswers(t *testing.T) {
 	address := serve(t)
+	get := func() (n int64) {
+		response, err := http.Get("http://" + address.String() + "/metrics")
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		defer func() { _ = response.Body.Close() }()
+		n, err = io.Copy(io.Discard, response.Body)
+		if err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("another scraper: got %s, %v", response.Status, err)
+		}
+		return n
+	}
+	text, before := get(), inUse()
 	for i := range webserver.MaxConnections + 50 {
 		unread(t, address)
 		if i%50 == 0 {
@@ -99,14 +116,24 @@ func TestUnreadAnswers(t *testing.T) {
 		}
 	}
 	probe(t, address)
-	response, err := http.Get("http://" + address.String() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	if kept := inUse() - before; kept > text*webserver.MaxConnections/2 {
+		t.Errorf("%d clients that read nothing of %d bytes keep %d", webserver.MaxConnections, text, kept)
 	}
-	defer func() { _ = response.Body.Close() }()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("another scraper: got %s, %v", response.Status, err)
+	for range 10 {
+		var scrapers sync.WaitGroup
+		for range 5 {
+			scrapers.Go(func() { get() })
+		}
+		scrapers.Wait()
 	}
+}
+
+// inUse returns the bytes of the heap that are in use.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far from overflowing
 }
 
 // unread leaves a connection whose answer has begun to come, and does not fit into what the system keeps.

@@ -40,7 +40,7 @@ type Metrics struct {
 	Operations *Operations
 
 	registry *prometheus.Registry
-	scrapes  chan struct{} // a value for each that is answered
+	scrapes  scrapes
 	health   *health
 }
 
@@ -48,9 +48,10 @@ type Metrics struct {
 func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{
-		registry: r, scrapes: make(chan struct{}, maxScrapes), health: newHealth(w, log),
+		registry: r, health: newHealth(w, log),
 		Calls: server.NewMetrics(r), Kernel: NewKernelCalls(), Operations: NewOperations(r),
 	}
+	m.scrapes.make = m.text
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
+)
+
+// scrapes makes the answers of /metrics, one at a time. Whatever asks while one is made shares the next, which is begun
+// afterwards: so each answer is as new as its request, and many requests cost what two do.
+type scrapes struct {
+	make func() []byte
+
+	mu   sync.Mutex
+	next *scrape // has not begun; nil: nothing waits
+	busy bool
+}
+
+// scrape is one answer.
+type scrape struct {
+	done chan struct{} // closed when the body is there
+	body []byte
+}
+
+// get returns a body that was begun after the call.
+func (s *scrapes) get() []byte {
+	s.mu.Lock()
+	if s.next == nil {
+		s.next = &scrape{done: make(chan struct{})}
+	}
+	mine := s.next
+	if !s.busy {
+		s.busy = true
+		go s.run()
+	}
+	s.mu.Unlock()
+	<-mine.done
+	return mine.body
+}
+
+// run makes answers until nothing waits for one.
+func (s *scrapes) run() {
+	for {
+		s.mu.Lock()
+		now := s.next
+		s.next, s.busy = nil, now != nil
+		s.mu.Unlock()
+		if now == nil {
+			return
+		}
+		now.body = s.make()
+		close(now.done)
+	}
+}
+
+// text returns all metrics in Prometheus' text format, compressed: a tenth of the text, which repeats itself. A broken
+// metric does not hide the others.
+func (m *Metrics) text() []byte {
+	families, err := m.registry.Gather()
+	var compressed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&compressed, gzip.BestSpeed) // a level that there is
+	for _, family := range families {
+		_, bad := expfmt.MetricFamilyToText(z, family)
+		err = errors.Join(err, bad)
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		m.health.log.Info("Metrics are missing", "why", err)
+	}
+	return compressed.Bytes()
+}
+
+// scrape answers in Prometheus' text format. Prometheus takes it compressed. For other clients it is unpacked while
+// they read: a client that does not read keeps no text.
+func (m *Metrics) scrape(w http.ResponseWriter, r *http.Request) {
+	body := m.scrapes.get()
+	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !acceptsGzip(r) {
+		webserver.SendLater(w, unpacked(body))
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	webserver.SendLater(w, bytes.NewReader(body))
+}
+
+// acceptsGzip reports whether a request lists gzip without a weight of 0 (RFC 9110, 12.5.3).
+func acceptsGzip(r *http.Request) bool {
+	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
+}
+
+// unpacked is a compressed body that is written as text.
+type unpacked []byte
+
+// WriteTo implements io.WriterTo.
+func (u unpacked) WriteTo(w io.Writer) (int64, error) {
+	z, err := gzip.NewReader(bytes.NewReader(u))
+	if err != nil {
+		return 0, err
+	}
+	// net/http would copy with a larger buffer for each client
+	return io.CopyBuffer(struct{ io.Writer }{w}, z, make([]byte, 4<<10)) //nolint:gosec // we compressed it ourselves
+}
