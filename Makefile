@@ -14,6 +14,9 @@ export GOFLAGS ?= -trimpath -tags=grpcnotrace,nethttpomithttp2
 export CGO_ENABLED ?= 0
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off GOFLAGS= go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
+# To compile buf takes minutes: one of the same version that is installed serves as well.
+installed_buf = $(shell test v"$$(buf --version 2>&1)" = $$(awk '$$1 == "github.com/bufbuild/buf" {print $$2}' tools/buf/go.mod) && command -v buf)
+buf = $(or $(installed_buf),$(call tool,buf))
 COMMIT_TIME = $(shell git log -1 --format=%ct)
 
 .PHONY: help
@@ -71,13 +74,13 @@ test-long: setup-test commands ## three times as much of what `make test` sample
 lint: ## golangci-lint for Linux and Windows; buf lint, buf breaking, shell syntax
 	@linter=$(call tool,golangci-lint); for os in linux windows; do echo "golangci-lint ($$os)"; \
 		GOOS=$$os $$linter run --timeout 15m $(MODULES:%=./%/...); done
-	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf lint && $$buf format -d --exit-code); done; \
+	@buf=$(buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf lint && $$buf format -d --exit-code); done; \
 		$$buf breaking --against client/api/image.binpb
 	@for script in hack/*.sh .ci/run; do bash -n $$script; done
 
 .PHONY: generate
 generate: ## regenerate the generated files
-	@buf=$(call tool,buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
+	@buf=$(buf); export GOWORK=off; for dir in . api; do (cd $$dir && $$buf generate); done
 	go generate ./internal/... ./cmd/... ./test/...
 
 .PHONY: man
@@ -88,7 +91,7 @@ man: ## write the manual pages of csi-proxyctl: man -M bin/man csi-proxyctl
 
 .PHONY: image
 image: ## record the protos as released, after a version was added; buf breaking compares with the record
-	GOWORK=off $(call tool,buf) build --exclude-source-info -o client/api/image.binpb
+	GOWORK=off $(buf) build --exclude-source-info -o client/api/image.binpb
 
 .PHONY: check-generated
 check-generated: generate ## fail if a generated file differs from what its source gives

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,9 +89,11 @@ func readContract(t *testing.T, file string) contract {
 // entry, in full and in order, so that neither can have what the other lacks.
 func TestDescriptorsMatchTheContract(t *testing.T) {
 	original, own := readContract(t, "contract.json"), readContract(t, "own.json")
-	missing := map[string]groupVersion{}
-	for _, gv := range slices.Concat(original.GroupVersions, own.GroupVersions) {
-		missing[gv.Endpoint] = gv
+	missing, in := map[string]groupVersion{}, map[string]string{}
+	for file, c := range map[string]contract{"contract.json": original, "own.json": own} {
+		for _, gv := range c.GroupVersions {
+			missing[gv.Endpoint], in[gv.Endpoint] = gv, file
+		}
 	}
 	versions, methods := 0, 0
 	for _, name := range protoFiles(t) {
@@ -106,17 +108,18 @@ func TestDescriptorsMatchTheContract(t *testing.T) {
 			got := describe(file)
 			entry, ok := missing[got.Endpoint]
 			if !ok {
-				t.Fatalf("the contract has no version with the endpoint %s", got.Endpoint)
+				t.Fatalf("the contract has no version with the endpoint %s: %s", got.Endpoint, change(got.Group))
 			}
 			delete(missing, got.Endpoint)
 			versions, methods = versions+1, methods+len(got.Methods)
 			if diff := cmp.Diff(got, entry, cmpopts.IgnoreFields(groupVersion{}, "DescriptorFile")); diff != "" {
-				t.Errorf("descriptor of %s (-got +want):\n%s", name, diff)
+				t.Errorf("%s and its record in testdata/%s differ; %s (-got +want):\n%s", name, in[got.Endpoint],
+					change(got.Group), diff)
 			}
 		})
 	}
 	for endpoint := range missing {
-		t.Errorf("the tree has no version with the endpoint %s", endpoint)
+		t.Errorf("no .proto has the endpoint %s of testdata/%s", endpoint, in[endpoint])
 	}
 	t.Logf("compared %d versions with %d methods", versions, methods)
 	wantVersions, wantMethods := original.Counts.GroupVersions+own.Counts.GroupVersions,
@@ -124,6 +127,15 @@ func TestDescriptorsMatchTheContract(t *testing.T) {
 	if versions != wantVersions || methods != wantMethods {
 		t.Errorf("compared %d versions with %d methods, want %d and %d", versions, methods, wantVersions, wantMethods)
 	}
+}
+
+// change says how to record a change of a group's protos that is meant.
+func change(group string) string {
+	if strings.HasPrefix(group, "node") {
+		return "if it is meant, and the version is not released: run make generate image, and bring " +
+			"client/api/testdata/own.json up to date"
+	}
+	return "a released version never changes; a new one gets an entry in client/api/testdata/contract.json, and make image"
 }
 
 func TestContractCountsItself(t *testing.T) {
@@ -139,7 +151,7 @@ func countsItself(t *testing.T, c contract) {
 		methods += len(gv.Methods)
 	}
 	if len(c.GroupVersions) != c.Counts.GroupVersions || methods != c.Counts.Methods {
-		t.Errorf("it holds %d versions and %d methods, and counts %d and %d",
+		t.Errorf("it holds %d versions and %d methods; its \"counts\" say %d and %d",
 			len(c.GroupVersions), methods, c.Counts.GroupVersions, c.Counts.Methods)
 	}
 }

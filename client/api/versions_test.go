@@ -11,8 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	_ "github.com/kubernetes-csi/csi-proxy/client/api"
@@ -49,8 +51,8 @@ func registered(t *testing.T, file string) protoreflect.FileDescriptor {
 	return descriptor
 }
 
-// TestImageHoldsTheTree checks that the image against which buf looks for breaking
-// changes is complete: a version missing from it could be changed at will.
+// TestImageHoldsTheTree checks that the image against which buf looks for breaking changes is complete and up to date:
+// a version missing from it could be changed at will. The server's reflection answers from it, too.
 func TestImageHoldsTheTree(t *testing.T) {
 	encoded, err := os.ReadFile("image.binpb")
 	if err != nil {
@@ -63,9 +65,14 @@ func TestImageHoldsTheTree(t *testing.T) {
 	var got []string
 	for _, file := range image.GetFile() {
 		got = append(got, file.GetName())
+		file.ProtoReflect().SetUnknown(nil) // buf's own
+		want := protodesc.ToFileDescriptorProto(registered(t, file.GetName()))
+		if diff := cmp.Diff(file, want, protocmp.Transform()); diff != "" {
+			t.Errorf("client/api/image.binpb has another %s; run make image (-got +want):\n%s", file.GetName(), diff)
+		}
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff(got, protoFiles(t)); diff != "" {
-		t.Errorf("files of image.binpb; after adding a version build the image again (-got +want):\n%s", diff)
+		t.Errorf("files of client/api/image.binpb; after adding a version run make image (-got +want):\n%s", diff)
 	}
 }
