@@ -23,6 +23,7 @@ func TestScriptLooksAtExitCodes(t *testing.T) {
 	}
 	lines := strings.Split(string(content), "\n")
 	runs := regexp.MustCompile(`(^|[{=]) *(& \$agent|& \(Join-Path \$PSScriptRoot '\S+\.exe'\)|icacls\.exe|sc\.exe|cmd\.exe)`)
+	throws := regexp.MustCompile(`^ *if \(\$LASTEXITCODE -ne 0\) \{ throw `)
 	found := 0
 	for i, line := range lines {
 		if !runs.MatchString(line) || strings.Contains(line, "= {") { // those of Write-Machine are only looks
@@ -37,6 +38,13 @@ func TestScriptLooksAtExitCodes(t *testing.T) {
 	if found < 9 {
 		t.Errorf("the script runs %d programs, want at least 9", found)
 	}
+	for _, program := range []string{"icacls.exe $PSScriptRoot /setowner", "icacls.exe $PSScriptRoot /inheritance:r",
+		"icacls.exe (Join-Path", "& $agent service install", "& $agent -version"} {
+		_, after, _ := strings.Cut(string(content), program)
+		if _, next, _ := strings.Cut(after, "\n"); !throws.MatchString(next) {
+			t.Errorf("run.ps1 goes on when %s fails", program)
+		}
+	}
 	protects, installs := strings.Index(string(content), "\n    Protect-Programs\n"),
 		strings.Index(string(content), "& $agent service install")
 	if protects < 0 || installs < protects {
@@ -46,6 +54,28 @@ func TestScriptLooksAtExitCodes(t *testing.T) {
 		if !strings.Contains(string(content), sid) {
 			t.Errorf("run.ps1 does not set %s", sid)
 		}
+	}
+}
+
+// A role of Windows is installed only where the machine's owner allows changes of its settings.
+func TestScriptInstallsOnlyWithSettings(t *testing.T) {
+	if testnode.OnWine() {
+		t.Skip("require the sources of other packages")
+	}
+	content, err := os.ReadFile("run.ps1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile(`(?m)^ *#.*$`).ReplaceAllString(string(content), "")
+	before, rest, found := strings.Cut(code, "\nfunction Install-TargetServer {\n")
+	function, after, ended := strings.Cut(rest, "\n}\n")
+	if !found || !ended || !strings.Contains(function, " Install-WindowsFeature ") {
+		t.Fatal("run.ps1 has no function that installs the target server")
+	}
+	calls := strings.Count(after, "\n    if ($Settings) { Install-TargetServer }\n")
+	if outside := before + after; calls != 1 || strings.Count(outside, "Install-TargetServer") != 1 ||
+		strings.Contains(outside, "Install-WindowsFeature") {
+		t.Error("run.ps1 installs something without -Settings, or nothing with it")
 	}
 }
 

@@ -17,7 +17,8 @@ Names of plan.txt: nothing else runs.
 
 .PARAMETER Settings
 Lets tests change settings of the machine and put them back: automount, a value of the iSCSI target server, and the
-iSCSI initiator's secret for mutual CHAP. One that was set before is lost, since Windows does not tell it.
+iSCSI initiator's secret for mutual CHAP. One that was set before is lost, since Windows does not tell it. On Windows
+Server it also installs the iSCSI target server (FS-iSCSITarget-Server) where there is none. That one stays.
 
 .PARAMETER Clean
 Only removes what a killed run has left, and puts settings back.
@@ -89,6 +90,17 @@ function Protect-Programs {
     if ($LASTEXITCODE -ne 0) { throw "icacls cannot reset what is in ${PSScriptRoot}: exit code $LASTEXITCODE" }
 }
 
+# Install-TargetServer installs the role with which this machine is its own iSCSI storage. Without it the iSCSI tests say
+# so and leave out what needs it.
+function Install-TargetServer {
+    $role = 'FS-iSCSITarget-Server'
+    try {
+        if ((Get-WindowsFeature -Name $role).Installed) { return }
+        $answer = Install-WindowsFeature -Name $role
+        "$role was installed ($($answer.ExitCode)) and stays: Uninstall-WindowsFeature $role removes it"
+    } catch { Write-Warning "$role is not installed, so iSCSI is not tested: $_" } # no such command but on Windows Server
+}
+
 # Write-Machine adds to machine.txt what this machine is like, so that a failure can be read without it.
 function Write-Machine([string] $When) {
     $questions = [ordered] @{
@@ -148,6 +160,7 @@ if (-not $WhatIfPreference) {
     New-Item -ItemType Directory -Path $out -Force | Out-Null
     Write-Machine 'before'
     Protect-Programs
+    if ($Settings) { Install-TargetServer }
 }
 foreach ($row in $plan) {
     $what = "run $($row.Tests) of $($row.Package) $($row.Variables -join ' ')"

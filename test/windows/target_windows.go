@@ -83,17 +83,25 @@ func prepareTargetServer(t testing.TB) {
 	names, err := powershell("(Get-IscsiServerTarget).TargetName")
 	check(t, err)
 	check(t, hasNoForeignTargets(strings.Fields(names)))
+	if before == "1" {
+		return
+	}
+	check(t, maySet(allowed.name))
+	atEnd(t, "restarting "+targetService, restartTargetServer) // once the value is what it was
 	check(t, allowed.set(t))
-	check(t, withServices(func(m winservice.Manager) error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if before != "1" {
-			if err := winservice.Stop(ctx, m, targetService); err != nil {
-				return err
-			}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	check(t, restartTargetServer(ctx))
+}
+
+// restartTargetServer has the target server read its settings, which it does when it starts.
+func restartTargetServer(ctx context.Context) error {
+	return withServices(func(m winservice.Manager) error {
+		if err := winservice.Stop(ctx, m, targetService); err != nil {
+			return err
 		}
 		return winservice.Start(ctx, m, targetService)
-	}))
+	})
 }
 
 // answering returns the first IPv4 address of the machine on which a port takes connections. The target server does not
