@@ -13,9 +13,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
@@ -26,6 +23,7 @@ import (
 	utiljson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
 )
 
@@ -188,17 +186,17 @@ func (a *connection) encode(value any, indent string) (string, error) {
 		}
 		return terminal.Text(out.String()), nil
 	case outputYAML:
-		text, err = yaml.JSONToYAML(escaped(text)) // its parser refuses control characters
+		text, err = yaml.JSONToYAML(printable.JSON(text)) // its parser refuses control characters
 		if err != nil {
 			return "", failure{err}
 		}
 		return terminal.Text(string(text)), nil
 	}
 	if indent == "" {
-		return string(escaped(text)) + "\n", nil
+		return string(printable.JSON(text)) + "\n", nil
 	}
 	_ = json.Indent(&out, text, "", indent) // text is JSON
-	return string(escaped(out.Bytes())) + "\n", nil
+	return string(printable.JSON(out.Bytes())) + "\n", nil
 }
 
 // tableText returns rows of cells that tabs separate as lines of a table.
@@ -213,22 +211,6 @@ func tableText(rows []string) string {
 		lines.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return lines.String()
-}
-
-// escaped returns JSON with escapes for characters that are not printable, except line ends.
-func escaped(text []byte) (out []byte) {
-	for _, r := range string(text) {
-		switch {
-		case unicode.IsPrint(r) || r == '\n':
-			out = utf8.AppendRune(out, r)
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
 }
 
 // A message has the JSON form of this program's own values: names in camel case, every field, and, unlike ProtoJSON,

@@ -36,7 +36,7 @@ func (g *target) recordOf(suffix string) string {
 }
 
 // A pipe, or a link, in the place of a record hangs no step and makes no file elsewhere. Steps end, and the mapping stays
-// while it is not known who uses the share. A name that is no record's does not count. The agent stops.
+// while the share's users are unknown. Files without a record's name do not count. The agent stops.
 func TestPlantedRecords(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	outside := filepath.Join(g.unrelatedDir, "made")

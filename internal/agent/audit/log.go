@@ -6,14 +6,10 @@ package audit
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
@@ -124,25 +120,7 @@ func (r *record) End(_ proto.Message, err error) {
 		r.log.logger.Error(err, "a call is missing in the audit log", "requestID", r.line.RequestID)
 		return
 	}
-	r.log.write(append(escape(text), '\n'))
-}
-
-// escape writes what a terminal would obey or hide, such as U+009B and U+202E, as JSON's own escapes. Outside of ASCII
-// only strings have such characters.
-func escape(text []byte) []byte {
-	escaped := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		switch {
-		case unicode.IsPrint(r):
-			escaped = utf8.AppendRune(escaped, r)
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
-		default:
-			escaped = fmt.Appendf(escaped, `\u%04x`, r)
-		}
-	}
-	return escaped
+	r.log.write(append(printable.JSON(text), '\n'))
 }
 
 func (l *Log) write(text []byte) {
@@ -165,7 +143,7 @@ func Lost(lines int, cause error) string {
 	if err != nil {
 		return "{}\n"
 	}
-	return string(escape(text)) + "\n"
+	return string(printable.JSON(text)) + "\n"
 }
 
 // stamp returns a time as lines show it.

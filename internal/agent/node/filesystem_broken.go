@@ -82,8 +82,8 @@ func (s *brokenLinkScan) everywhere(dirs []winpath.Path) {
 	}
 }
 
-// passOver notes that an object cannot be looked at. Workloads keep objects closed, by an access list or by holding
-// them open, which is no news. A missing one has gone meanwhile.
+// passOver notes that an object cannot be looked at. Denied access and sharing violations are expected: workloads set
+// access lists and hold files open. A missing object has gone meanwhile.
 func (s *brokenLinkScan) passOver(err error, doing string, path winpath.Path) {
 	if errdefs.IsMissing(err) {
 		return

@@ -89,7 +89,7 @@ func (o *op) openOnShare(path string, options uint32) error {
 }
 
 // folderAnswers reports whether the directory that is asked for answers although the root of the share denies access.
-// Shares whose root is closed to those who may use its folders are common.
+// On many shares, accounts may open a folder and not the root.
 func (o *op) folderAnswers(share winpath.UNC) bool {
 	if len(share.Rest) == 0 {
 		return false

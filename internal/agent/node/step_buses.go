@@ -32,7 +32,7 @@ func cloudsBuses(busType uint32) string {
 	return noISCSI(busType)
 }
 
-// busUnread stands for the bus of a disk that does not report one; it is no value of STORAGE_BUS_TYPE.
+// busUnread stands for the bus of a disk that does not report one. STORAGE_BUS_TYPE has no such value.
 const busUnread = ^uint32(0)
 
 // hasSerial reports whether a serial number is a disk's, whole and in upper or lower case. Windows' NVMe driver appends

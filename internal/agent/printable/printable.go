@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -20,6 +21,24 @@ func First(text string) (shown string, size int) {
 		return fmt.Sprintf("<U+%04X>", r), size
 	}
 	return text[:size], size
+}
+
+// JSON returns a JSON text in which characters that a terminal would obey or hide, such as U+009B and U+202E, are JSON's
+// own escapes. Outside of ASCII only strings have such characters. Line ends stay: between values they are layout.
+func JSON(text []byte) []byte {
+	shown := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case unicode.IsPrint(r) || r == '\n':
+			shown = utf8.AppendRune(shown, r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			shown = fmt.Appendf(shown, `\u%04x\u%04x`, high, low)
+		default:
+			shown = fmt.Appendf(shown, `\u%04x`, r)
+		}
+	}
+	return shown
 }
 
 // Clip returns a text as valid UTF-8 of bounded length, in bytes.
