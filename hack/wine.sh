@@ -14,12 +14,13 @@
 #
 # The tree is a debootstrap of a Debian release whose Wine runs what current Go compiles. It lives outside the
 # repository: WINE_TREE overrides the place. The mirror is the one that this machine's apt uses, or WINE_MIRROR.
-# Both commands need root: debootstrap, chroot and mounts.
+# All need root: debootstrap, chroot, mounts and a network namespace, whose loopback device iproute2's ip brings up.
 #
-# Either sees the tree through an overlay, in mount and process namespaces of its own: each starts from the same fresh
-# Wine prefix, several may run at once, and when the namespace's first process ends, the kernel ends all its others
-# and drops the mounts and all written files, whatever the program did. /dev holds no block device, so a program that
-# writes to \\.\PhysicalDrive0 cannot reach the machine's disks.
+# Either sees the tree through an overlay, in mount, process and network namespaces of its own: each starts from the
+# same fresh Wine prefix, and several may run at once, on the same ports, which nothing outside reaches. When the
+# namespace's first process ends, the kernel ends all its others and drops the mounts and all written files, whatever
+# the program did. /dev holds no block device, so a program that writes to \\.\PhysicalDrive0 cannot reach the
+# machine's disks.
 set -euo pipefail
 
 release=trixie
@@ -49,8 +50,9 @@ mirror() {
 	done | tr -s '[:space:]' '\n' | sed -n -E '\#^[a-z+]+://.*/debian/?$#p' | sed 1q
 }
 
-# contain COMMAND… runs a command as the first process of its own mount and process namespaces and returns its exit
-# code. However it ends, or if a signal ends this script, the kernel ends all that it started and drops its mounts.
+# contain [OPTION…] COMMAND… runs a command as the first process of its own mount and process namespaces, and of those
+# that unshare's options add, and returns its exit code. However it ends, or if a signal ends this script, the kernel
+# ends all that it started and drops its mounts.
 contain() {
 	local namespace code=0
 	setpriv --pdeathsig KILL unshare --mount --pid --ipc --fork --kill-child=KILL "$@" <&0 &
@@ -66,7 +68,8 @@ contain() {
 # PROGRAM and, unless they are empty, WORK and BIN are then bound in, at /program, /work and /binaries.
 isolate() {
 	# shellcheck disable=SC2016 # the inner shell expands these
-	contain /bin/sh -euc '
+	contain --net /bin/sh -euc '
+		ip link set lo up
 		root=$1 mountpoint=$2 program=$3 work=$4 bin=$5
 		shift 5
 		if [ -n "$mountpoint" ]; then

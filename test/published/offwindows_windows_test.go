@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,7 +118,8 @@ func TestOffWindowsDirectories(t *testing.T) {
 	}
 }
 
-// A program finds a volume and a share as large and as full as the agent finds them, also in a folder below.
+// A program finds a volume and a share as large and as full as the agent finds them, also in a folder below. The agent
+// is asked once, and not at all about a directory at which nothing is mounted.
 func TestOffWindowsSizes(t *testing.T) {
 	client, control := offWindows(t)
 	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
@@ -131,6 +133,21 @@ func TestOffWindowsSizes(t *testing.T) {
 	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: mount})
 	check(t, "mounting", err)
 	check(t, "making a directory", os.Mkdir(below, 0o700))
+	asked := func() int {
+		calls, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetUsage"})
+		check(t, "reading the journal", err)
+		return len(slices.DeleteFunc(calls.GetEntries(), func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
+	}
+	const deep = kubelet + `\plugins\unmounted\a\b\c`
+	check(t, "making directories", os.MkdirAll(deep, 0o700))
+	_, _, _ = space(t, deep)
+	if calls := asked(); calls != 0 {
+		t.Errorf("the agent was asked %d times about a directory at which nothing is mounted", calls)
+	}
+	_, _, _ = space(t, below)
+	if calls := asked(); calls != 1 {
+		t.Errorf("the agent was asked %d times about a folder of a volume", calls)
+	}
 	for range 2 {
 		write(t, below+`\data`, strings.Repeat("x", 1<<20))
 		stats, err := client.Volume.GetVolumeStats(t.Context(), &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
@@ -157,13 +174,19 @@ func TestOffWindowsSizes(t *testing.T) {
 	}
 }
 
+// space asks Windows for the sizes of the file system that has a directory.
+func space(t *testing.T, path string) (available, total, free uint64) {
+	t.Helper()
+	name, err := windows.UTF16PtrFromString(path)
+	check(t, "naming "+path, err)
+	check(t, "measuring "+path, windows.GetDiskFreeSpaceEx(name, &available, &total, &free))
+	return available, total, free
+}
+
 // wantSpace checks what Windows says of the file system that has a directory.
 func wantSpace(t *testing.T, path string, total, used int64) {
 	t.Helper()
-	var gotAvailable, gotTotal, gotFree uint64
-	name, err := windows.UTF16PtrFromString(path)
-	check(t, "naming "+path, err)
-	check(t, "measuring "+path, windows.GetDiskFreeSpaceEx(name, &gotAvailable, &gotTotal, &gotFree))
+	gotAvailable, gotTotal, gotFree := space(t, path)
 	if gotTotal != uint64(total) || gotAvailable != uint64(total-used) || gotFree != gotAvailable {
 		t.Errorf("%s has %d bytes available and %d free of %d, want %d of %d", path, gotAvailable, gotFree, gotTotal,
 			total-used, total)
