@@ -70,7 +70,15 @@ func (h *fileHandle) shutsOut(e hostfiles.Entry) (bool, error) {
 	if h.parent == nil || h.self == nil {
 		return h.parent != nil && e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0, nil
 	}
-	list, err := accessList(h.self)
+	return leavesOut(h.self)
+}
+
+// leavesOut reports whether the list of a directory leaves the agent out. That of a new volume does not.
+func leavesOut(dir *os.Root) (bool, error) {
+	if _, err := dir.Lstat(accessFile); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	list, err := accessList(dir)
 	if err != nil {
 		return false, err
 	}

@@ -36,7 +36,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		at, err := n.resolve(p, follow)
+		at, err := n.reach(p, follow, how.DontReparse)
 		if err != nil {
 			return nil, err
 		}

@@ -66,6 +66,18 @@ func (n *Node) resolve(p ntpath.Path, follow bool) (*location, error) {
 	}
 }
 
+// reach is resolve, or straight: walk, where a link to be followed is an error.
+func (n *Node) reach(p ntpath.Path, follow, straight bool) (*location, error) {
+	if !straight {
+		return n.resolve(p, follow)
+	}
+	at, next, err := n.walk(p, follow)
+	if next != nil {
+		err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
+	}
+	return at, err
+}
+
 // walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
 // instead.
 func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
@@ -90,35 +102,31 @@ func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path
 
 // descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
 func (p *location) descend(path ntpath.Path, follow bool) (next *ntpath.Path, err error) {
-	for i, name := range path.Names {
-		last := i == len(path.Names)-1
-		e, err := hostfiles.Lookup(p.dir, name)
-		if errors.Is(err, fs.ErrNotExist) && last {
-			p.name = name
-			return nil, nil
-		}
-		if err == nil && e.Tag != 0 && (!last || follow) {
+	end := len(path.Names) - 1
+	for i, name := range path.Names[:end] {
+		e, below, err := hostfiles.Enter(p.dir, name)
+		switch {
+		case err == nil && e.Tag != 0:
 			return p.content.follow(p, e, path, i)
-		}
-		if err == nil && last {
-			p.name, p.entry = hostfiles.WindowsName(e.Name), &e
-			return nil, nil
-		}
-		if err == nil && !e.IsDir() || errors.Is(err, fs.ErrNotExist) {
-			err = win32.ERROR_PATH_NOT_FOUND
-		}
-		if err == nil {
-			var child *os.Root
-			if child, err = hostfiles.OpenDir(p.dir, e); err == nil {
-				p.close()
-				p.dir, p.above = child, append(p.above, e.Name)
-			}
-		}
-		if err != nil {
+		case err == nil && below == nil || errors.Is(err, fs.ErrNotExist):
+			return nil, win32.ERROR_PATH_NOT_FOUND
+		case err != nil:
 			return nil, err
 		}
+		p.close()
+		p.dir, p.above = below, append(p.above, e.Name)
 	}
-	return nil, nil
+	p.name = path.Names[end]
+	e, err := hostfiles.Lookup(p.dir, p.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && e.Tag != 0 && follow:
+		return p.content.follow(p, e, path, end)
+	case err == nil:
+		p.name, p.entry = hostfiles.WindowsName(e.Name), &e
+	}
+	return nil, err
 }
 
 // follow returns the path to which a reparse point, the i-th name of p, leads.

@@ -101,8 +101,8 @@ func TestRemovalWithoutPOSIXSemantics(t *testing.T) {
 // something else is in the link's place: it would believe that its call had no effect.
 func TestLinkMadeDespiteAnError(t *testing.T) {
 	for name, fault := range map[string]testnode.Fault{
-		"made":     {Function: "OpenFile", Skip: 4, Times: 1, Error: win32.ERROR_NOT_READY, After: true},
-		"not made": {Function: "OpenFile", Skip: 4, Times: 1, Error: win32.ERROR_IO_DEVICE},
+		"made":     {Function: "OpenFile", Skip: 3, Times: 1, Error: win32.ERROR_NOT_READY, After: true},
+		"not made": {Function: "OpenFile", Skip: 3, Times: 1, Error: win32.ERROR_IO_DEVICE},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := caller.Start(t, testnode.Options{})

@@ -2,6 +2,12 @@
 
 package contract
 
+import (
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+)
+
 const (
 	plugins     = `C:\var\lib\kubelet\plugins`
 	stagingDir  = plugins + `\staging`
@@ -10,14 +16,14 @@ const (
 
 func filesystemVaries() map[string]string {
 	return map[string]string{
-		"PathExists": "with the path: each directory on the way is opened and looked at.",
-		"Mkdir":      "as PathExists.",
+		"PathExists": "with a link on the way, or if more than the last name is missing: then each directory on the way is opened and looked at.",
+		"Mkdir":      "with the path: each directory on the way is opened and looked at.",
 		"Rmdir": "with what is below a directory: entries are listed in buffers, and each is opened, looked at and " +
 			"removed, until a listing finds none. For that, and for a mount point, each directory on the way is held by a " +
 			"handle of its own. What lies more than twelve levels deep is moved up (Rename). After a sharing violation the " +
 			"call is repeated for 2 s.",
 		"RmdirContents": "as Rmdir.",
-		"CreateSymlink": "as PathExists, for the link.",
+		"CreateSymlink": "as Mkdir, for the link.",
 		"IsSymlink":     "as PathExists, and again for the link's target.",
 	}
 }
@@ -42,10 +48,23 @@ func filesystemExamples() []kernelExample {
 		w.OK(w.Mkdir(stagingDir + `\directory`))
 		w.WriteFile(stagingDir+`\file`, "content")
 	}
+	deep := func(w *exampleNode) {
+		linked(w)
+		w.OK(w.Mkdir(plugins + below(11)))
+		w.OK(w.Mkdir(stagingDir + below(12)))
+	}
 	return []kernelExample{
 		{"PathExists", "a directory", nil, exists(plugins)},
-		{"PathExists", "missing", nil, exists(stagingDir)},
+		{"PathExists", "a directory, 6 deep", deep, exists(plugins + below(5))},
+		{"PathExists", "a directory, 12 deep", deep, exists(plugins + below(11))},
+		{"PathExists", "missing", nil, exists(csiproxytest.KubeletDir + `\missing`)},
+		{"PathExists", "missing, 6 deep", deep, exists(plugins + below(4) + `\missing`)},
+		{"PathExists", "missing, 12 deep", deep, exists(plugins + below(10) + `\missing`)},
+		{"PathExists", "missing, and its parent", nil, exists(stagingDir + `\missing`)},
 		{"PathExists", "a mount point", withMount, exists(stagingDir)},
+		{"PathExists", "1 below a link", deep, exists(publishLink + below(1))},
+		{"PathExists", "6 below a link", deep, exists(publishLink + below(6))},
+		{"PathExists", "12 below a link", deep, exists(publishLink + below(12))},
 		{"Mkdir", "a directory and its parent", nil, mkdir(stagingDir + `\below`)},
 		{"Mkdir", "there already", nil, mkdir(plugins)},
 		{"Rmdir", "empty", empty, remove(stagingDir, false)},
@@ -62,6 +81,9 @@ func filesystemExamples() []kernelExample {
 		{"IsSymlink", "a mount point", withMount, isLink(stagingDir)},
 	}
 }
+
+// below returns the path of so many directories below each other.
+func below(levels int) string { return strings.Repeat(`\d`, levels) }
 
 // linked makes a publish link to a mount point.
 func linked(w *exampleNode) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,13 +35,9 @@ func inLongRun(long, short int) int {
 // TestSwappedComponents calls through a directory of a volume while a workload replaces that directory with a link that
 // leads outside, and back, as fast as it can. Whatever the calls do, nothing outside changes.
 func TestSwappedComponents(t *testing.T) {
-	for name, link := range map[string]func(g *target, path string){
-		"symlink":   func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
-		"junction":  func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
-		"other pod": func(g *target, path string) { g.plant(path, symlink(`\??\`+pods+`\peer`)) },
-		"volume":    func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
-		"host":      func(g *target, path string) { g.OK(os.Symlink(g.unrelatedDir, g.HostPath(path))) },
-	} {
+	links := linksOutside()
+	links["other pod"] = func(g *target, path string) { g.plant(path, symlink(`\??\`+pods+`\peer`)) }
+	for name, link := range links {
 		for _, objects := range []bool{false, true} { // Windows, to the handle that holds a mount point's directory
 			t.Run(name, func(t *testing.T) {
 				switches := scenario.DefaultSwitches()
@@ -48,6 +45,59 @@ func TestSwappedComponents(t *testing.T) {
 				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}}), link)
 			})
 		}
+	}
+}
+
+// linksOutside returns what plants a link that leads outside the working directories, or outside the node.
+func linksOutside() map[string]func(g *target, path string) {
+	return map[string]func(g *target, path string){
+		"symlink":  func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
+		"junction": func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
+		"volume":   func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
+		"host":     func(g *target, path string) { g.OK(os.Symlink(g.unrelatedDir, g.HostPath(path))) },
+	}
+}
+
+// TestLooksAtSwappedComponents asks, on kubelet's own file system, for what is only outside, and for what is only
+// inside, while a directory on the way is a link that leads outside and, again and again, a plain one.
+func TestLooksAtSwappedComponents(t *testing.T) {
+	for name, link := range linksOutside() {
+		t.Run(name, func(t *testing.T) {
+			g := attack(t, testnode.Options{})
+			g.hostDir(`C:\victim`) // for the mount point of the system volume
+			g.hostDir(pods + `\plain\own`)
+			link(g, pods+`\link`)
+			at := func(name string) string { return filepath.Join(g.HostPath(pods), name) }
+			ctx, stop := context.WithCancel(t.Context())
+			swaps := make(chan int, 1)
+			go func() {
+				count := 0
+				for ; ctx.Err() == nil; count++ {
+					for _, from := range []string{"plain", "link"} {
+						g.OK(errors.Join(os.Rename(at(from), at("swap")), os.Rename(at("swap"), at(from))))
+					}
+				}
+				swaps <- count
+			}()
+			seen := map[string]int{}
+			for range 20 * *raceRounds {
+				for _, name := range []string{"victim", "own"} {
+					exists, err := g.PathExists(pods + `\swap\` + name)
+					seen[fmt.Sprint(name, " ", exists, " ", codeOf(err))]++
+				}
+			}
+			stop()
+			t.Logf("%d swaps, answers %v", <-swaps, seen)
+			delete(seen, "own true OK")
+			delete(seen, "own false OK") // in between, nothing is there
+			delete(seen, "victim false OK")
+			for answer := range seen {
+				if !strings.HasSuffix(answer, "false "+codes.FailedPrecondition.String()) { // refused
+					t.Errorf("an answer about something outside: %s", answer)
+				}
+			}
+			g.alive()
+		})
 	}
 }
 

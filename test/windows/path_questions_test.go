@@ -3,10 +3,12 @@
 package windows
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 )
 
@@ -14,6 +16,7 @@ func pathQuestions() []Question {
 	return []Question{
 		{38, "May a directory be moved below which a volume is mounted, and does the mount manager follow the mount point?",
 			askMoved},
+		{58, "What does an opening with OBJ_DONT_REPARSE come to, of a link, of what is below one, and of what is missing?", askUnfollowed},
 	}
 }
 
@@ -51,4 +54,40 @@ func askMoved(q *inquiry) {
 	name, err := q.Kernel.VolumeNameForMountPoint(at)
 	answers["the volume is found at the new place"] = verdict(err) + map[bool]string{true: ", the same one",
 		false: ""}[name == volume]
+}
+
+// askUnfollowed opens by a path with links that lead somewhere and nowhere. The agent takes success, and that the last
+// name is missing, for answers, and walks after any other.
+func askUnfollowed(q *inquiry) {
+	dir, answers := machine.RandomName(), note(q, map[string]string{})
+	q.check(q.makeDirectory(mountParent, dir))
+	dir = mountParent + `\` + dir
+	q.check(q.makeDirectory(dir, "there"))
+	for name, target := range map[string]string{"link": dir + `\there`, "dangling": dir + `\nowhere`} {
+		q.check(q.makeDirectory(dir, name))
+		h, err := q.Kernel.OpenFile(nil, `\\?\`+dir+`\`+name, kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES,
+			Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT | win32.FILE_DIRECTORY_FILE})
+		q.check(err)
+		junction := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
+		_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, junction.Bytes(), nil)
+		_ = h.Close()
+		q.check(err)
+	}
+	mounted := q.mount(q.newVolume())
+	for name, path := range map[string]string{
+		"a directory": dir + `\THERE`, "missing": dir + `\none`, "below a missing directory": dir + `\none\below`,
+		"a link": dir + `\link`, "below a link": dir + `\link\none`, "a link that leads nowhere": dir + `\dangling`,
+		"below a link that leads nowhere": dir + `\dangling\none`, "a mount point": strings.TrimSuffix(mounted, `\`),
+		"below a mount point": mounted + `none`,
+	} {
+		h, err := q.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll,
+			Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT, DontReparse: true})
+		answers[name] = verdict(err)
+		if err == nil {
+			found, err := winfs.LookAt(h)
+			q.check(err)
+			answers[name] += fmt.Sprintf(", a link: %t", found.Reparse != nil)
+			_ = h.Close()
+		}
+	}
 }

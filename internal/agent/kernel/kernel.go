@@ -108,6 +108,10 @@ type OpenOptions struct {
 	Disposition uint32 // win32.FILE_OPEN, FILE_CREATE or FILE_OPEN_IF
 	Options     uint32 // win32.FILE_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT
 
+	// DontReparse: of a path on a drive, no link or mount point on the way is followed, at whichever level it is:
+	// ERROR_REPARSE_POINT_ENCOUNTERED (OBJ_DONT_REPARSE). ERROR_FILE_NOT_FOUND: all that is on the way is there.
+	DontReparse bool
+
 	// Asynchronous: not even SYNCHRONIZE is asked for. What the right to a directory allows with a file whose own list
 	// does not (FILE_DELETE_CHILD, FILE_LIST_DIRECTORY) is refused if any more is.
 	Asynchronous bool

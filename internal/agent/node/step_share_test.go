@@ -75,7 +75,7 @@ func TestCleanSharesOfUnusableDirectories(t *testing.T) {
 	const broken = KubeletDir + `\plugins\broken`
 	k, denied := emulate(t, emulated.Options{}), ""
 	n := sharesNode(t, k, t.TempDir(), func(_ context.Context, call kernel.Call, do func() error) error {
-		if denied != "" && call.Function == "OpenFile" && strings.HasSuffix(call.Object, denied) {
+		if denied != "" && call.Function == "OpenFile" && strings.Contains(call.Object+`\`, denied+`\`) {
 			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_ACCESS_DENIED}
 		}
 		return do()

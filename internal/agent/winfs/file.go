@@ -55,17 +55,13 @@ type File struct {
 
 // Exists reports whether anything is at a path; a link or mount point counts, wherever it leads.
 func (fs *FS) Exists(path winpath.Path) (bool, error) {
-	loc, err := fs.Locate(path, Walk{})
-	if err == nil {
-		defer loc.Close()
-		if loc.name != "" {
-			how := loc.openAsIs(0)
-			how.Asynchronous = true // what the object's own list may not allow, its directory's does
-			_, err = loc.open(how)
-		}
-	}
+	// what the object's own list may not allow, its directory's does
+	loc, _, err := fs.reach(path, Walk{}, kernel.OpenOptions{Asynchronous: true}, Walk{}.links())
 	if errdefs.IsMissing(err) {
 		return false, nil
+	}
+	if err == nil {
+		loc.Close()
 	}
 	return err == nil, err
 }

@@ -79,7 +79,7 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	if loc.name == "" {
 		return LookAt(loc.dir)
 	}
-	h, err := loc.open(loc.openAsIs(access))
+	h, err := loc.open(loc.openAsIs(kernel.OpenOptions{Access: access}))
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (loc *Location) Open(access uint32) (*File, error) {
 //
 // https://github.com/golang/go/issues/77402, and MS-FSA 2.1.5.1.2.1
 func (loc *Location) openToDelete() (*File, error) {
-	how := loc.openAsIs(win32.DELETE)
-	how.Access, how.Asynchronous = win32.DELETE, true
+	how := loc.openAsIs(kernel.OpenOptions{Access: win32.DELETE, Asynchronous: true})
+	how.Access = win32.DELETE
 	h, err := loc.open(how)
 	if err != nil {
 		return nil, err
@@ -110,13 +110,12 @@ func (loc *Location) openToDelete() (*File, error) {
 	return f, nil
 }
 
-// openAsIs returns the options that open any object at the location.
-func (loc *Location) openAsIs(access uint32) kernel.OpenOptions {
-	access, share := loc.pinning(access)
-	return kernel.OpenOptions{
-		Access: access | win32.FILE_READ_ATTRIBUTES, Share: share,
-		Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
-	}
+// openAsIs adds the options that open any object at the location.
+func (loc *Location) openAsIs(how kernel.OpenOptions) kernel.OpenOptions {
+	how.Access, how.Share = loc.pinning(how.Access)
+	how.Access |= win32.FILE_READ_ATTRIBUTES
+	how.Disposition, how.Options = win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT
+	return how
 }
 
 // open opens or makes the object at the location; how must contain FILE_OPEN_REPARSE_POINT.

@@ -54,16 +54,51 @@ func (fs *FS) OpenAt(path winpath.Path, w Walk, access uint32) (*Location, *File
 }
 
 func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Location, *File, error) {
-	loc, err := fs.locateWithin(path, w, links)
+	loc, h, err := fs.reach(path, w, kernel.OpenOptions{Access: access}, links)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := loc.Open(access)
+	l, err := LookAt(h)
 	if err != nil {
 		loc.Close()
 		return nil, nil, err
 	}
 	return loc, l, nil
+}
+
+// reach opens the object at a path, as Open does, in one step if no link is on the way and nothing is made or pinned. It
+// walks after any other answer than that all is there but the object.
+func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *int) (*Location, kernel.Handle, error) {
+	root, rest, err := fs.checkDirs(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rest) > 0 && !w.Create && !w.Pin {
+		loc := &Location{Path: path, fs: fs}
+		how := loc.openAsIs(how)
+		how.DontReparse = true
+		h, err := fs.kernel.OpenFile(nil, path.Extended(), how)
+		switch {
+		case err == nil:
+			loc.dir = loc.own(h)
+			return loc, h, nil
+		case errdefs.HasCode(err, win32.ERROR_FILE_NOT_FOUND):
+			return nil, nil, err
+		}
+	}
+	loc, err := fs.walk(path, root, rest, w, links)
+	if err != nil {
+		return nil, nil, err
+	}
+	if loc.name == "" {
+		return loc, loc.dir, nil
+	}
+	h, err := loc.open(loc.openAsIs(how))
+	if err != nil {
+		loc.Close()
+		return nil, nil, err
+	}
+	return loc, h, nil
 }
 
 // links returns how many links the walk may still follow.

@@ -95,39 +95,64 @@ const ignoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 // Lookup finds a name in a directory: the exact one, or else, of those that differ in case, the first in byte order. A
 // missing name is fs.ErrNotExist. The entry has the stored name.
 func Lookup(dir *os.Root, name string) (Entry, error) {
-	if IsReserved(name) {
-		return Entry{}, fs.ErrNotExist
-	}
-	exact := HostName(name)
-	info, err := dir.Lstat(exact)
-	if err == nil && !ignoresCase {
-		return Inspect(dir, exact, info)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	stored, info, err := find(dir, name)
+	if err != nil {
 		return Entry{}, err
 	}
-	exists, stored, other := err == nil, false, ""
+	return Inspect(dir, stored, info)
+}
+
+// Enter is Lookup of a name on the way, and opens it if it is a directory and no reparse point.
+func Enter(dir *os.Root, name string) (e Entry, below *os.Root, err error) {
+	stored, info, err := find(dir, name)
+	if err != nil {
+		return Entry{}, nil, err
+	}
+	e = Entry{Name: stored, Info: info}
+	if e.IsDir() {
+		if below, err = OpenDir(dir, e); err != nil {
+			return Entry{}, nil, err
+		}
+		if CheckNotLink(below) == nil {
+			return e, below, nil
+		}
+		_ = below.Close() // a directory handle holds no data
+	}
+	e, err = Inspect(dir, stored, info)
+	return e, nil, err
+}
+
+// errFound ends the search of a directory.
+var errFound = errors.New("found")
+
+// find returns the stored name of what Lookup finds.
+func find(dir *os.Root, name string) (stored string, info os.FileInfo, err error) {
+	if IsReserved(name) {
+		return "", nil, fs.ErrNotExist
+	}
+	exact := HostName(name)
+	info, err = dir.Lstat(exact)
+	if err == nil && !ignoresCase || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return exact, info, err
+	}
 	err = EveryName(dir, func(candidate string) error {
 		switch {
 		case candidate == exact:
-			stored = exists
-		case !IsReserved(candidate) && SameName(name, WindowsName(candidate)) && (other == "" || candidate < other):
-			other = candidate
+			stored = exact
+			return errFound
+		case !IsReserved(candidate) && SameName(name, WindowsName(candidate)) && (stored == "" || candidate < stored):
+			stored = candidate
 		}
 		return nil
 	})
 	switch {
-	case err != nil:
-		return Entry{}, err
-	case stored:
-		return Inspect(dir, exact, info)
-	case other == "":
-		return Entry{}, fs.ErrNotExist
+	case err != nil && !errors.Is(err, errFound):
+		return "", nil, err
+	case stored == "":
+		return "", nil, fs.ErrNotExist
 	}
-	if info, err = dir.Lstat(other); err != nil {
-		return Entry{}, err
-	}
-	return Inspect(dir, other, info)
+	info, err = dir.Lstat(stored)
+	return stored, info, err
 }
 
 // Inspect returns the entry of a name.

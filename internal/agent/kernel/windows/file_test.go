@@ -99,6 +99,33 @@ func TestOpenRelative(t *testing.T) {
 	}
 }
 
+// Without links on the way, a path is opened at once, by the root of its drive.
+func TestOpenWithoutLinks(t *testing.T) {
+	base := finalPath(t, tree(t), win32.VOLUME_NAME_DOS)
+	how := with(lookAt(), func(how *kernel.OpenOptions) { how.DontReparse = true })
+	for range 2 { // the first call opens the root of the drive
+		for path, want := range map[string]win32.Errno{
+			base: 0, base + `\SUB`: 0, strings.Replace(base, "C:", "c:", 1) + `\sub\file.txt`: 0, `\\?\C:\`: 0, `\\?\Z:\work`: 0,
+			base + `\none`: win32.ERROR_FILE_NOT_FOUND, base + `\none\below`: win32.ERROR_PATH_NOT_FOUND,
+			base + `\Sub\file.txt\below`: win32.ERROR_PATH_NOT_FOUND, `\\?\Q:\none`: win32.ERROR_PATH_NOT_FOUND,
+			base[len(win32Prefix):]: win32.ERROR_INVALID_NAME, `\\?\UNC\server\share`: win32.ERROR_INVALID_NAME,
+			`\\?\C:`: win32.ERROR_INVALID_NAME, base + "\x00": win32.ERROR_INVALID_NAME,
+		} {
+			h, err := Kernel{}.OpenFile(nil, path, how)
+			if (err != nil) != (want != 0) || err != nil && code(err) != want {
+				t.Errorf("%q: got %v, want %v", path, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			if stored, err := h.FinalPath(win32.VOLUME_NAME_DOS); !strings.EqualFold(stored, path) || err != nil {
+				t.Errorf("%q is %q, %v", path, stored, err)
+			}
+			must(t, h.Close())
+		}
+	}
+}
+
 // The path with the volume's name is longer than the first buffer; the one with the drive letter is not.
 func TestFinalPathGrows(t *testing.T) {
 	root := tree(t)

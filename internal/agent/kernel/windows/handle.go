@@ -188,13 +188,25 @@ const (
 // OpenFile calls NtCreateFile, which, unlike CreateFileW, opens relative to a directory handle: a file or a directory,
 // unless the options name one. RtlNtStatusToDosErrorNoTeb translates its NTSTATUS.
 // https://learn.microsoft.com/windows/win32/api/winternl/nf-winternl-ntcreatefile
-func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
+func (k Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
 	const function = "NtCreateFile"
 	invalid := func(code win32.Errno) error { return &kernel.Error{Function: function, Object: name, Code: code} }
 
 	native, object := name, name
 	var root windows.Handle
-	if dir == nil {
+	flags := uint32(windows.OBJ_CASE_INSENSITIVE)
+	if how.DontReparse {
+		drive, below, ok := strings.Cut(strings.TrimPrefix(name, win32Prefix), `\`)
+		if !ok || dir != nil || len(drive) != len("C:") || !strings.HasPrefix(name, win32Prefix) {
+			return nil, invalid(win32.ERROR_INVALID_NAME)
+		}
+		of, done, err := k.driveRoot(drive)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		root, native, flags = of.windows(), below, flags|windows.OBJ_DONT_REPARSE
+	} else if dir == nil {
 		rest, ok := strings.CutPrefix(name, win32Prefix)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
@@ -219,8 +231,7 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (
 		return nil, invalid(win32.ERROR_INVALID_NAME)
 	}
 
-	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: unicode,
-		Attributes: windows.OBJ_CASE_INSENSITIVE}
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: unicode, Attributes: flags}
 	attributes.Length = uint32(unsafe.Sizeof(attributes))
 	var (
 		h      windows.Handle
@@ -238,4 +249,32 @@ func (Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (
 	opened := newHandle(h, object)
 	opened.asynchronous = how.Asynchronous
 	return opened, nil
+}
+
+// systemRoot is the root of the drive that Windows runs from, once it was needed. Nothing can take that drive away, so
+// an open handle is in no one's way.
+var systemRoot atomic.Pointer[handle]
+
+// driveRoot opens the root of a drive, "C:", until done is called: \??\C: itself is a link, of the object manager. The
+// root of another drive than the system's must not stay open, or the drive could not be ejected.
+func (k Kernel) driveRoot(drive string) (root *handle, done func(), err error) {
+	system, err := k.SystemWindowsDirectory()
+	if err != nil {
+		return nil, nil, err
+	}
+	stays := strings.EqualFold(system[:min(len(drive), len(system))], drive)
+	if root = systemRoot.Load(); stays && root != nil {
+		return root, func() {}, nil
+	}
+	opened, err := k.OpenFile(nil, win32Prefix+drive+`\`, kernel.OpenOptions{Access: win32.FILE_TRAVERSE,
+		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
+		Disposition: win32.FILE_OPEN, Options: win32.FILE_DIRECTORY_FILE})
+	if err != nil {
+		return nil, nil, err
+	}
+	root, _ = opened.(*handle)
+	if stays && systemRoot.CompareAndSwap(nil, root) {
+		return root, func() {}, nil
+	}
+	return root, func() { _ = root.Close() }, nil
 }
