@@ -119,7 +119,7 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 		t.Errorf("a path leads to %s", path)
 	}
 	// As a format does.
-	if err := n.withDisk(number, func(d *disk) error { return d.commit(bundle.Change{Empty: []guid.GUID{id}}) }); !errors.As(err,
+	if err := n.withDisk(number, func(d *disk) error { return d.image.Empty(id) }); !errors.As(err,
 		damaged) {
 		t.Errorf("emptied: %v", err)
 	}
@@ -132,27 +132,4 @@ func TestLinkedVolumesDirectory(t *testing.T) {
 	if path := hostPath(t, n, volume); filepath.Dir(path) != volumes {
 		t.Errorf("afterwards the volume is in %s", path)
 	}
-}
-
-// While an attach waits for another node's lock of the bundle, others use the node.
-func TestWaitingAttachBlocksNothing(t *testing.T) {
-	home := filepath.Join(t.TempDir(), "vol-1")
-	var lock *os.File
-	made := make(chan struct{})
-	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) (err error) {
-		if change == "rename" && path == home+bundle.NewSuffix { // the bundle gets its name
-			lock, err = bundle.AwaitLock(filepath.Join(path, bundle.HolderFile))
-			close(made)
-		}
-		return err
-	}})
-	attached := make(chan error)
-	go func() {
-		_, err := n.AttachDisk(bundle.Spec{BundlePath: home, SizeBytes: 32 << 20, LUNAuto: true})
-		attached <- err
-	}()
-	<-made
-	attachedAs(t, n, bundle.Spec{SizeBytes: 32 << 20})
-	must(t, lock.Close())
-	must(t, <-attached)
 }

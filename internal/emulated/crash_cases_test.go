@@ -217,11 +217,14 @@ func storageCases() []crashCase {
 			func(t *testing.T, n *Node) string {
 				v := firstData(n)
 				_, err := os.Stat(filepath.Join(v.disk.image.Files(v.id), "file"))
-				checkNTFS(t, v)
-				if isOld := v.boot.Serial == serial; isOld != (err == nil) || !v.formatted() {
+				isOld := v.boot.Serial == serial
+				if !isOld && err == nil || !v.formatted() {
 					t.Errorf("old file system: %v, its file: %v", isOld, err)
 				}
-				return oldOrNew(err != nil)
+				if !isOld {
+					checkNTFS(t, v)
+				}
+				return oldOrNew(!isOld)
 			},
 		},
 		{
@@ -247,8 +250,11 @@ func storageCases() []crashCase {
 				if v.boot.Sectors != sectors && v.boot.Sectors != sectors-16<<11 {
 					t.Errorf("file system of %d sectors in %d", v.boot.Sectors, sectors+1)
 				}
-				checkNTFS(t, v)
-				return oldOrNew(v.boot.Sectors == sectors && v.length > 60<<20)
+				isNew := v.boot.Sectors == sectors && v.length > 60<<20
+				if isNew {
+					checkNTFS(t, v)
+				}
+				return oldOrNew(isNew)
 			},
 		},
 		{

@@ -50,9 +50,6 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := bundle.Tidy(n.host, im.Home); err != nil {
-		return nil, errors.Join(err, im.File.Close())
-	}
 	if im.Size < record.ImageBytes {
 		problem := fmt.Sprintf("it has %d bytes, and had %d", im.Size, record.ImageBytes)
 		return nil, errors.Join(hostfiles.Damaged(im.Path, problem, bundle.RestoreImage), im.File.Close())
@@ -137,26 +134,28 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
 		return nil
 	}
-	var changes []bundle.Change
+	if err := d.leaveIdentities(); err != nil { // an earlier try
+		return err
+	}
+	var left []bundle.Identity
 	if d.record.Offline && !offline {
-		changes = d.leaveIdentities()
-		if len(changes) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
+		left = d.twins()
+		if len(left) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
 			return win32.ERROR_INVALID_PARAMETER
 		}
 	}
 	err := d.node.update(func(s *state) {
 		r := s.disk(d.record.Image)
-		r.Offline, r.ReadOnly = offline, readOnly
-		s.Changes = append(s.Changes, changes...)
+		r.Offline, r.ReadOnly, r.Leaves = offline, readOnly, left
 	})
 	if err != nil {
 		return err
 	}
-	d.record.Offline, d.record.ReadOnly = offline, readOnly
+	d.record.Offline, d.record.ReadOnly, d.record.Leaves = offline, readOnly, left
 	if offline {
 		err = d.loseUnflushed()
 	}
-	return errors.Join(err, d.node.finishChanges(), d.refresh())
+	return errors.Join(err, d.leaveIdentities(), d.refresh())
 }
 
 // identities returns the disk and partition GUIDs of the online disks except one.
@@ -172,23 +171,47 @@ func (all disks) identities(except *disk) map[guid.GUID]bool {
 	return used
 }
 
-// leaveIdentities returns the change that replaces the identities of the disk that others use, or none.
-func (d *disk) leaveIdentities() []bundle.Change {
+// twins returns the identities of the disk with new ones in their place, if other disks use any.
+func (d *disk) twins() (left []bundle.Identity) {
 	others := d.node.disks.identities(d)
 	if !slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] }) {
 		return nil
 	}
-	t := *d.layout.GPT
-	t.DiskID = gpt.NewGUID()
-	t.Partitions = t.Sorted()
-	var renamed []bundle.RenamedVolume
-	for i := range t.Partitions {
-		if old := t.Partitions[i].ID; others[old] {
-			t.Partitions[i].ID = gpt.NewGUID()
-			renamed = append(renamed, bundle.RenamedVolume{From: old, To: t.Partitions[i].ID})
+	left = append(left, bundle.Identity{From: d.layout.GPT.DiskID, To: gpt.NewGUID()})
+	for _, p := range d.layout.GPT.Partitions {
+		if others[p.ID] {
+			left = append(left, bundle.Identity{From: p.ID, To: gpt.NewGUID()})
 		}
 	}
-	return []bundle.Change{{Image: d.record.Image, Blocks: t.Encode(), Renamed: renamed}}
+	return left
+}
+
+// leaveIdentities gives the disk the identities that its record has for it: first to the files of its volumes, then in
+// its table. After a death on the way, the next start does so.
+func (d *disk) leaveIdentities() error {
+	if len(d.record.Leaves) == 0 || d.layout.GPT == nil {
+		return nil
+	}
+	t := *d.layout.GPT
+	t.Partitions = t.Sorted()
+	for _, left := range d.record.Leaves {
+		if err := d.image.Rename(left); err != nil {
+			return err
+		}
+		if t.DiskID == left.From {
+			t.DiskID = left.To
+		}
+		for i := range t.Partitions {
+			if t.Partitions[i].ID == left.From {
+				t.Partitions[i].ID = left.To
+			}
+		}
+	}
+	if err := d.write(t.Encode()); err != nil {
+		return err
+	}
+	d.record.Leaves = nil
+	return d.node.follow(func(s *state) { s.disk(d.record.Image).Leaves = nil })
 }
 
 // interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
@@ -265,40 +288,7 @@ func (all disks) installed(number uint32) (*disk, error) {
 	return nil, win32.ERROR_FILE_NOT_FOUND
 }
 
-// commit makes an atomic change of the disk, and reads it again.
-func (d *disk) commit(c bundle.Change) error {
-	for _, b := range c.Blocks {
-		if b.Offset < 0 || b.Offset > d.image.Size-int64(len(b.Data)) {
-			return fmt.Errorf("change of %d bytes at %d is outside the image of %d", len(b.Data), b.Offset, d.image.Size)
-		}
-	}
-	c.Image = d.record.Image
-	if err := d.node.update(func(s *state) { s.Changes = append(s.Changes, c) }); err != nil {
-		return err
-	}
-	return d.node.finishChanges()
-}
-
-// finishChanges makes the changes of disks that node.json has. From the moment when it has one, the change is made,
-// whatever ends the process: before the next call, or at the next start.
-func (n *Node) finishChanges() error {
-	if len(n.state.Changes) == 0 {
-		return nil
-	}
-	var changed []*disk
-	for _, d := range n.disks {
-		for _, c := range n.state.Changes {
-			if c.Image == d.record.Image {
-				if err := d.image.Make(c); err != nil {
-					return err
-				}
-				changed = append(changed, d)
-			}
-		}
-	}
-	err := n.follow(func(s *state) { s.Changes = nil })
-	for _, d := range changed {
-		err = errors.Join(err, d.refresh())
-	}
-	return err
+// write changes the image, and reads it again.
+func (d *disk) write(blocks []gpt.Block) error {
+	return errors.Join(d.image.Write(blocks), d.refresh())
 }

@@ -18,19 +18,18 @@ import (
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
 // otherwise. A clone of an online disk arrives offline and read-only, or with a new identity: see ClonesNeedWritable.
 func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
-	b, err := n.findBundle(&spec)
-	if err != nil {
-		return 0, err
-	}
-	if b != nil {
-		defer b.Lock.Close()
-	}
 	err = n.control(func() error {
-		record, err := n.placeDisk(spec, b)
+		record, claim, err := n.placeDisk(spec)
 		if err != nil {
 			return err
 		}
+		if claim != nil {
+			defer claim.Close()
+		}
 		if err := n.addDisks([]bundle.Record{record}, func(*state) {}); err != nil {
+			if claim == nil { // it was made for this
+				err = errors.Join(err, n.host.RemoveAll(record.Home(n.dir)))
+			}
 			return err
 		}
 		number = record.Number
@@ -42,32 +41,54 @@ func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 	return number, err
 }
 
-// placeDisk returns the record of a disk that is about to be attached: a bundle, where it lies, or one that it makes.
-func (n *Node) placeDisk(spec bundle.Spec, b *bundle.Locked) (record bundle.Record, err error) {
-	if b != nil {
-		if r := n.state.bundle(n.dir, b.Home); r != nil {
-			return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, b.Home,
-				r.Number)
-		}
-		err = b.Info.Complete(&spec, b.Home)
-	} else if spec.ImagePath != "" {
-		err = spec.CompleteFromImage()
+// placeDisk returns the record of a disk that is about to be attached: a new one that it makes, or a bundle, where it
+// lies, with the claim on it.
+func (n *Node) placeDisk(spec bundle.Spec) (record bundle.Record, claim *os.File, err error) {
+	home, ok := bundle.At(spec.ImagePath)
+	if ok || spec.BundlePath != "" {
+		return n.placeBundle(spec, cmp.Or(spec.BundlePath, home))
 	}
-	if err != nil {
-		return record, err
+	if spec.ImagePath != "" {
+		if err := spec.CompleteFromImage(); err != nil {
+			return record, nil, err
+		}
 	}
 	if record, err = spec.Record(n.state.Disks, n.state.Switches.OfflineDisksReadOnly); err != nil {
-		return record, err
-	}
-	if b != nil {
-		record.Bundle = b.Home
-		if name, ok := below(n.dir, b.Home); ok { // relative, so that the state directory can be moved
-			record.Bundle = name
-		}
-		return record, b.Claim(n.host, n.dir)
+		return record, nil, err
 	}
 	_, err = bundle.Make(n.host, record.Home(n.dir), record, false)
-	return record, err
+	return record, nil, err
+}
+
+// placeBundle is placeDisk for a bundle.
+func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record, claim *os.File, err error) {
+	home, err := n.bundleHome(path, &spec)
+	if err != nil {
+		return record, nil, err
+	}
+	if r := n.state.bundle(n.dir, home); r != nil {
+		return record, nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, home,
+			r.Number)
+	}
+	claim, err = bundle.Claim(n.host, home, n.dir, hasBundle)
+	if err != nil {
+		return record, nil, err
+	}
+	info, err := bundle.ReadInfo(home)
+	if err == nil {
+		err = info.Complete(&spec, home)
+	}
+	if err == nil {
+		record, err = spec.Record(n.state.Disks, n.state.Switches.OfflineDisksReadOnly)
+	}
+	if err != nil {
+		return record, nil, errors.Join(err, claim.Close())
+	}
+	record.Bundle = home
+	if name, ok := below(n.dir, home); ok { // relative, so that the state directory can be moved
+		record.Bundle = name
+	}
+	return record, claim, nil
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
@@ -120,7 +141,6 @@ func (n *Node) DiskImage(number uint32) (path string, err error) {
 // addDisks opens disks and adds them to node.json, in one update with another change.
 func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 	var disks []*disk
-	var changes []bundle.Change
 	err := func() error {
 		for _, r := range records {
 			d, err := n.newDisk(r)
@@ -131,18 +151,17 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 			if r.Offline {
 				continue
 			}
-			left := d.leaveIdentities()
+			left := d.twins()
 			if len(left) > 0 && n.state.Switches.ClonesNeedWritable {
 				d.record.Offline, d.record.ReadOnly = true, true
 				continue
 			}
-			changes = append(changes, left...)
+			d.record.Leaves = left
 		}
 		return n.update(func(s *state) {
 			for _, d := range disks {
 				s.Disks = append(s.Disks, d.record)
 			}
-			s.Changes = append(s.Changes, changes...)
 			also(s)
 		})
 	}()
@@ -153,11 +172,12 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 			_ = d.image.File.Close() // the disks were never visible
 		}
 	}
-	if err != nil {
-		n.host.Failed = true // repair removes what was made for them
-		return err
+	for _, d := range disks {
+		if err == nil {
+			err = d.leaveIdentities()
+		}
 	}
-	return n.finishChanges()
+	return err
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,
@@ -170,6 +190,9 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		}
 		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
 			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
+		}
+		if err := d.leaveIdentities(); err != nil {
+			return err
 		}
 		if !n.state.ISCSI.HasLUN(d.record.Image) {
 			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {
@@ -249,27 +272,6 @@ func hasBundle(stateDir, home string) (bool, error) {
 	return err == nil && s.bundle(stateDir, home) != nil, err
 }
 
-// findBundle locks the bundle that a disk is to be and reads it; nil if the disk is to be none. The caller holds no
-// lock of the node.
-func (n *Node) findBundle(spec *bundle.Spec) (*bundle.Locked, error) {
-	home, ok := bundle.At(spec.ImagePath)
-	if !ok && spec.BundlePath == "" {
-		return nil, nil
-	}
-	home, err := n.bundleHome(cmp.Or(spec.BundlePath, home), spec)
-	if err != nil {
-		return nil, err
-	}
-	b, err := bundle.Lock(home, n.dir, hasBundle)
-	if err != nil {
-		return nil, err
-	}
-	if b.Info, err = bundle.ReadInfo(home); err != nil {
-		return nil, errors.Join(err, b.Lock.Close())
-	}
-	return b, nil
-}
-
 // bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
 func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
 	home, ok := bundle.At(path)
@@ -287,11 +289,7 @@ func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		err = n.control(func() error {
-			_, err := bundle.Make(n.host, home, r, true)
-			return err
-		})
-		if err != nil {
+		if _, err := bundle.Make(n.host, home, r, true); err != nil {
 			return "", err
 		}
 	}
@@ -304,16 +302,16 @@ func (n *Node) startDisk(record bundle.Record) (*disk, error) {
 		return n.newDisk(record)
 	}
 	home := record.Home(n.dir)
-	b, err := bundle.Lock(home, n.dir, hasBundle)
+	claim, err := bundle.Claim(n.host, home, n.dir, hasBundle)
+	if errors.Is(err, bundle.ErrAttachedElsewhere) {
+		return nil, err
+	}
 	if damaged := new(*hostfiles.DamagedError); err != nil && !errors.As(err, damaged) {
 		err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer b.Lock.Close()
-	if err := b.Claim(n.host, n.dir); err != nil {
-		return nil, err
-	}
+	defer claim.Close()
 	return n.newDisk(record)
 }

@@ -36,7 +36,7 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	case win32.PARTITION_STYLE_MBR:
 		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
 	default:
-		return 0, d.commit(bundle.Change{Blocks: d.clearTables()})
+		return 0, d.write(d.clearTables())
 	}
 }
 
@@ -66,7 +66,7 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if s.MSR == scenario.MSRImmediate {
 		t = d.withMSR(t)
 	}
-	if err := d.commit(bundle.Change{Blocks: append(d.clearTables(), t.Encode()...)}); err != nil {
+	if err := d.write(append(d.clearBackup(), t.Encode()...)); err != nil {
 		return err
 	}
 	d.msrIn, d.msrLate = 0, s.MSR == scenario.MSRLate
@@ -92,11 +92,15 @@ func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 
 // clearTables returns blocks that make the current tables unreadable.
 func (d *disk) clearTables() []gpt.Block {
-	blocks := []gpt.Block{{Offset: 0, Data: make([]byte, d.record.SectorSize*2)}}
-	if d.layout.GPT != nil {
-		blocks = append(blocks, d.layout.GPT.BackupBlock())
+	return append(d.clearBackup(), gpt.Block{Offset: 0, Data: make([]byte, d.record.SectorSize*2)})
+}
+
+// clearBackup returns the block that makes the backup of the current GPT unreadable, if there is one.
+func (d *disk) clearBackup() []gpt.Block {
+	if d.layout.GPT == nil {
+		return nil
 	}
-	return blocks
+	return []gpt.Block{d.layout.GPT.BackupBlock()}
 }
 
 // freeSlot returns the first free slot.
@@ -114,7 +118,7 @@ func (d *disk) deleteLayout(_, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn, d.msrLate = 0, false
-	return 0, d.commit(bundle.Change{Blocks: d.clearTables()})
+	return 0, d.write(d.clearTables())
 }
 
 // getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.
@@ -122,7 +126,7 @@ func (d *disk) getLayout(out []byte) (int, error) {
 	if d.msrIn > 0 {
 		d.msrIn--
 		if d.msrIn == 0 && d.layout.GPT != nil && d.writable() == nil {
-			if err := d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()}); err != nil {
+			if err := d.write(d.withMSR(d.layout.GPT).Encode()); err != nil {
 				return 0, err
 			}
 		}
@@ -145,7 +149,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 	}
 	if d.msrLate {
 		d.msrLate = false
-		late := d.commit(bundle.Change{Blocks: d.withMSR(d.layout.GPT).Encode()})
+		late := d.write(d.withMSR(d.layout.GPT).Encode())
 		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, late)
 	}
 	var blocks []gpt.Block
@@ -161,7 +165,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		return 0, err
 	}
 	d.msrIn = 0
-	return 0, d.commit(bundle.Change{Blocks: blocks})
+	return 0, d.write(blocks)
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {

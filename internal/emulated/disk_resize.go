@@ -9,7 +9,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
@@ -72,7 +71,7 @@ func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error 
 			return err
 		}
 	}
-	return d.commit(bundle.Change{Blocks: append(blocks, t.Encode()...)})
+	return d.write(append(blocks, t.Encode()...))
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
@@ -114,7 +113,7 @@ func (d *disk) growBy(want win32.GrowPartition) error {
 		if err != nil {
 			return err
 		}
-		return d.commit(bundle.Change{Blocks: blocks})
+		return d.write(blocks)
 	}
 	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {

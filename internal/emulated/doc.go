@@ -10,7 +10,8 @@
 //	shares/S/T/     the files of the share T of the file server S, as plain files
 //	lock            held by the agent that runs the node
 //
-// Every change is atomic, even if the process dies at any point: afterwards it has happened or it has not.
+// If the process dies, all that was answered stays, and the change that was being made has happened or has not; only a
+// format may have removed the files and kept the old file system.
 //
 // The files are named by their rooms: node_ for the node as a whole and its state, disk_, volume_ and file_ for what
 // Windows makes of disks, smb_ and iscsi_ for the network. What needs no node is in packages below: scenario for what

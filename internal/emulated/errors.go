@@ -52,9 +52,6 @@ func failed(function, object string, err error) error {
 func (n *Node) call(function, object string, run func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.repair(); err != nil {
-		return failed(function, object, err)
-	}
 	return failed(function, object, run())
 }
 
@@ -84,8 +81,5 @@ func (n *Node) control(change func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	defer n.retireGone()
-	if err := n.repair(); err != nil {
-		return err
-	}
 	return change()
 }

@@ -23,7 +23,7 @@ type Node struct {
 
 	mu       sync.Mutex // guards what follows, and the state directory; see call
 	state    state      // as in node.json; changed by update
-	disks    disks      // nil: the node is closed, or half restored
+	disks    disks      // nil: the node is closed
 	contents contents
 	boot     int                // counts reboots; device handles of earlier boots are invalid
 	online   map[guid.GUID]bool // volumes that were brought online since the last boot
@@ -36,8 +36,6 @@ type Node struct {
 
 	hasty   bool          // calls take no time, whatever the switch timing
 	retimed chan struct{} // closed when waits may be over; nil while no call waits
-
-	restoring bool // the node is about to be what is in restoringDir
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -61,8 +59,7 @@ func (n *Node) putDown() error {
 	return errors.Join(errs...)
 }
 
-// update changes the state and node.json together. If it fails, the state stays, and so does node.json at the latest
-// when the next call begins.
+// update changes the state and node.json together. If it fails, both stay.
 func (n *Node) update(change func(*state)) error {
 	if n.disks == nil {
 		return errRebooted
@@ -77,7 +74,7 @@ func (n *Node) update(change func(*state)) error {
 }
 
 // follow changes the state to what directories and images show already. While node.json cannot be written, that is left
-// to repair or the next start.
+// to the next update or start.
 func (n *Node) follow(change func(*state)) error {
 	next := n.state.clone()
 	change(&next)

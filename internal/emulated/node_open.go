@@ -5,6 +5,7 @@ package emulated
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // Options are how a node is opened.
@@ -38,8 +40,7 @@ func Exists(stateDir string) bool {
 	return missing(creatingFile) && !(missing(stateFile) && missing(bundle.DisksDir))
 }
 
-// Open starts the node of a state directory, or makes a new one in an empty or missing directory. It finishes changes
-// that a death of the process interrupted. Errors: *hostfiles.InUseError, *hostfiles.DamagedError, or the
+// Open starts the node of a state directory, or makes a new one in an empty or missing directory. Errors: *hostfiles.InUseError, *hostfiles.DamagedError, or the
 // host's.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
@@ -75,16 +76,11 @@ func (n *Node) start(o Options) error {
 	if err != nil {
 		return err
 	}
-	return n.run(s)
-}
-
-// run runs the node of a state.
-func (n *Node) run(s state) error {
-	n.state = s
-	if err := n.finishRestore(); err != nil {
+	n.state, n.disks = s, disks{}
+	if err := errors.Join(checkParts(n.dir), checkParts(filepath.Join(n.dir, restoringDir))); err != nil {
 		return err
 	}
-	if err := n.tidy(); err != nil {
+	if err := n.finishRestore(); err != nil {
 		return err
 	}
 	for _, record := range n.state.Disks {
@@ -95,13 +91,41 @@ func (n *Node) run(s state) error {
 		n.disks[record.Number] = d
 		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
 	}
-	if err := n.finishChanges(); err != nil {
-		return err
-	}
 	for _, d := range n.disks {
+		if err := d.leaveIdentities(); err != nil {
+			return err
+		}
 		clear(d.arrivals)
 	}
+	if err := n.removeLeftovers(); err != nil {
+		return err
+	}
 	return n.repairMounts()
+}
+
+// checkParts refuses a node parts of which are links: it would live in the directories of others.
+func checkParts(dir string) error {
+	for _, pattern := range []string{
+		restoringDir, bundle.DisksDir, bundle.DisksDir + "/*", bundle.DisksDir + "/*/*", bundle.DisksDir + "/*/" + bundle.VolumesDir + "/*",
+		smb.SharesDir, smb.SharesDir + "/*", smb.SharesDir + "/*/*", RecordsDir, RecordsDir + "/*",
+	} {
+		names, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			path := filepath.Join(dir, name)
+			info, err := os.Lstat(path)
+			if err != nil {
+				return err
+			}
+			if !info.IsDir() && !info.Mode().IsRegular() {
+				return hostfiles.Damaged(path, "it is a link or another thing that no node has",
+					"put the file or directory itself in its place")
+			}
+		}
+	}
+	return nil
 }
 
 // createNew makes a new node, unless the directory has parts of a node whose node.json is lost.
@@ -120,49 +144,20 @@ func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
 	return create(h, dir, s)
 }
 
-// repair makes whole, before a call, what a failure of the host left half done: the disk was full, read-only or broken,
-// or the process had too many files open. It does at once what a start would do. A call can be answered only when
-// nothing is half done that its answer could depend on; the rest is tried again before each call.
-func (n *Node) repair() error {
-	if n.restoring {
-		return n.becomeRestored()
-	}
-	if !n.host.Failed || n.disks == nil {
-		return nil
-	}
-	if err := n.finishChanges(); err != nil {
+// removeLeftovers removes what attaches and the creation left that a death ended.
+func (n *Node) removeLeftovers() error {
+	if err := hostfiles.RemoveIfThere(filepath.Join(n.dir, creatingFile)); err != nil {
 		return err
-	}
-	n.retireGone()
-	n.host.Failed = false
-	if saveState(n.host, n.dir, n.state) == nil {
-		_ = n.tidy() // what fails is tried again before the next call
-	}
-	return nil
-}
-
-// tidy removes leftovers: temporary files that were not renamed, disks that were never in node.json, and volume
-// contents that were being deleted.
-func (n *Node) tidy() error {
-	for _, name := range []string{creatingFile, creatingFile + bundle.NewSuffix, stateFile + bundle.NewSuffix} {
-		if err := hostfiles.RemoveIfThere(filepath.Join(n.dir, name)); err != nil {
-			return n.host.Noted(err)
-		}
 	}
 	homes, err := os.ReadDir(filepath.Join(n.dir, bundle.DisksDir))
 	if err != nil {
-		return n.host.Noted(err)
+		return err
 	}
 	for _, home := range homes {
 		if path := filepath.Join(n.dir, bundle.DisksDir, home.Name()); n.isLeftover(path) {
 			if err := n.host.RemoveAll(path); err != nil {
 				return err
 			}
-		}
-	}
-	for _, d := range n.disks {
-		if err := bundle.Tidy(n.host, d.image.Home); err != nil {
-			return err
 		}
 	}
 	return nil

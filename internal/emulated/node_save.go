@@ -106,7 +106,7 @@ func (n *Node) copyState(to string, disks []bundle.Record) error {
 }
 
 // restoringDir is the copy of a saved node that is to take the node's place. It takes it from the moment when its
-// node.json is the node's: a start, or the next call, puts the rest in its place.
+// node.json is the node's: the next start puts the rest in its place.
 const restoringDir = "restoring"
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it, and opens the copy as a node: one
@@ -136,6 +136,9 @@ func (n *Node) PrepareRestore(from string) error {
 
 // takeCopy copies a saved node into the state directory.
 func (n *Node) takeCopy(from string) error {
+	if err := checkParts(from); err != nil {
+		return err
+	}
 	s, err := loadState(from)
 	if err != nil {
 		return err
@@ -162,11 +165,10 @@ func (n *Node) takeCopy(from string) error {
 func (n *Node) Restore() error {
 	return n.control(func() error {
 		err := n.host.Rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
-		n.restoring = err == nil // from now on: if it fails, repair goes on with it
 		if err != nil {
 			return err
 		}
-		return n.becomeRestored()
+		return errors.Join(n.putDown(), n.start(Options{}))
 	})
 }
 
@@ -181,23 +183,7 @@ func (n *Node) finishRestore() error {
 			}
 		}
 	case err != nil:
-		return n.host.Noted(err)
+		return err
 	}
 	return errors.Join(n.host.RemoveAll(copied), n.host.RemoveAll(copied+savingSuffix))
-}
-
-func (n *Node) becomeRestored() error {
-	if err := n.putDown(); err != nil {
-		return err
-	}
-	s, err := loadState(n.dir)
-	if err != nil {
-		return err
-	}
-	n.disks, n.host.Failed = disks{}, false
-	if err := n.run(s); err != nil {
-		return err
-	}
-	n.restoring = false
-	return nil
 }

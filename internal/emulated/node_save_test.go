@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
@@ -66,6 +69,43 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 	must(t, n.Close())
 	n = openNode(t, n.dir, Options{})
 	wantOn(t, n, own, "own")
+}
+
+// A copy parts of which are links is refused before anything is changed, here and where the links lead.
+func TestLinksInACopyAreRefused(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("require links: only an administrator may make them there")
+	}
+	n, own, elsewhere, _ := busyNode(t)
+	d, server := n.disks[1], n.state.SMB.Servers[0]
+	for _, part := range []string{
+		bundle.DisksDir, bundle.DiskHome(d.record.Image),
+		filepath.Join(bundle.DiskHome(d.record.Image), bundle.ImageFile),
+		filepath.Join(bundle.DiskHome(d.record.Image), bundle.VolumesDir),
+		bundle.FilesPath(bundle.DiskHome(d.record.Image), d.volumes[0].id),
+		smb.SharesDir, filepath.Join(smb.SharesDir, server.Name), smb.SharePath("", server.Name, server.Shares[0].Name),
+		RecordsDir,
+	} {
+		saved := filepath.Join(t.TempDir(), "saved")
+		must(t, n.Save(saved, false))
+		outside := filepath.Join(t.TempDir(), "outside")
+		at := filepath.Join(saved, part)
+		must(t, errors.Join(os.Rename(at, outside), os.Symlink(outside, at)))
+		before := fileList(t, outside)
+		damaged := new(*hostfiles.DamagedError)
+		if err := n.PrepareRestore(saved); !errors.As(err, damaged) || (*damaged).File != at {
+			t.Errorf("%s: %v", part, err)
+		}
+		if other, err := Open(saved, Options{}); !errors.As(err, damaged) || (*damaged).File != at {
+			t.Errorf("a start with %s: %v", part, err)
+			_ = other.Close()
+		}
+		if diff := cmp.Diff(before, fileList(t, outside)); diff != "" {
+			t.Errorf("%s: what the link leads to was changed (-before +after):\n%s", part, diff)
+		}
+	}
+	wantOn(t, n, own, "own")
+	wantOn(t, n, elsewhere, "elsewhere")
 }
 
 // A node is saved while it runs; the copy goes on as it was, whatever happens to the original.

@@ -39,7 +39,6 @@ type state struct {
 	Services     services.List     `json:"services"`
 	SMB          smb.State         `json:"smb"`
 	ISCSI        iscsi.State       `json:"iscsi"`
-	Changes      []bundle.Change   `json:"changes,omitempty"` // of disks, that are due
 
 	Adapters  []scenario.Adapter `json:"adapters,omitempty"`
 	PageFiles []string           `json:"pageFiles,omitempty"`

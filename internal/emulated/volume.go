@@ -9,7 +9,6 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
@@ -201,7 +200,10 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return d.commit(bundle.Change{Blocks: ondisk.NewNTFS(d.sectorSize(), v.offset, v.length), Empty: []guid.GUID{id}})
+	if err := d.image.Empty(id); err != nil {
+		return err
+	}
+	return d.write(ondisk.NewNTFS(d.sectorSize(), v.offset, v.length))
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
@@ -248,5 +250,5 @@ func (v *volume) extendTo(sectors int64) error {
 	if !ok {
 		return win32.ERROR_NOT_SUPPORTED
 	}
-	return d.commit(bundle.Change{Blocks: blocks})
+	return d.write(blocks)
 }

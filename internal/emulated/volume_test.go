@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
 
@@ -187,7 +186,7 @@ func TestForeignFileSystems(t *testing.T) {
 		"LUKS":  sector(func(s []byte) { copy(s, "LUKS\xba\xbe") }),
 	} {
 		d := firstData(n).disk
-		must(t, d.commit(bundle.Change{Blocks: []gpt.Block{{Offset: firstData(n).offset, Data: s}}}))
+		must(t, d.write([]gpt.Block{{Offset: firstData(n).offset, Data: s}}))
 		got, err := n.VolumeInformation(v)
 		if want == "ext4" || want == "LUKS" {
 			wantCode(t, want, err, win32.ERROR_UNRECOGNIZED_VOLUME)

@@ -143,9 +143,9 @@ var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 // lockPatience is much longer than a node holds the lock of a bundle.
 const lockPatience = 30 * time.Second
 
-// AwaitLock takes the lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
+// awaitLock takes the lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
 // too: they hold it while they attach the bundle.
-func AwaitLock(name string) (*os.File, error) {
+func awaitLock(name string) (*os.File, error) {
 	f, err := plainfile.Create(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, plainfile.ErrNotRegular) {
 		return nil, hostfiles.Damaged(name, plainfile.ErrNotRegular.Error(), "remove it if no node has the bundle attached")
@@ -166,45 +166,34 @@ func AwaitLock(name string) (*os.File, error) {
 	}
 }
 
-// A Locked is a bundle that no other node attaches before its lock is closed.
-type Locked struct {
-	Home      string
-	Lock      *os.File
-	noted     string // the state directory of the node that attached it last
-	elsewhere bool   // that is another node, which still has it attached
-	Info      Info   // read by findBundle
-}
-
-// Lock locks a bundle for the node of a state directory, and finds out which other node has it attached. Its file
-// only says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a detach
-// changes nothing here, and nothing that a death leaves is ever wrong. A bundle may be on a file system that does not
-// answer, so the caller holds no lock of the node.
-func Lock(home, stateDir string, attached func(stateDir, home string) (bool, error)) (*Locked, error) {
-	lock, err := AwaitLock(filepath.Join(home, HolderFile))
+// Claim notes in a bundle that the node of a state directory is about to have it attached, unless another node has it.
+// Its file only says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a
+// detach changes nothing here, and nothing that a death leaves is ever wrong. The caller closes the file when its
+// node.json is written: until then no other node claims the bundle.
+func Claim(h *hostfiles.Host, home, stateDir string, attached func(stateDir, home string) (bool, error)) (*os.File,
+	error) {
+	lock, err := awaitLock(filepath.Join(home, HolderFile))
 	if err != nil {
 		return nil, err
 	}
-	b := &Locked{Home: home, Lock: lock}
 	text, err := io.ReadAll(io.LimitReader(lock, maxInfoBytes))
-	b.noted, _, _ = strings.Cut(string(text), "\n")
-	if err == nil && filepath.IsAbs(b.noted) && b.noted != stateDir {
-		b.elsewhere, err = attached(b.noted, home)
+	noted, _, _ := strings.Cut(string(text), "\n")
+	if err == nil && noted != stateDir {
+		elsewhere := false
+		if filepath.IsAbs(noted) {
+			elsewhere, err = attached(noted, home)
+		}
+		if elsewhere {
+			err = fmt.Errorf("%w: %s to the one in %s; detach it there", ErrAttachedElsewhere, home, noted)
+		}
+		if err == nil {
+			err = h.WriteAt(lock, []byte(stateDir+"\n"), 0)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return b, nil
-}
-
-// Claim notes in a bundle that the node of a state directory is about to have it attached, unless another node has it.
-func (b *Locked) Claim(h *hostfiles.Host, stateDir string) error {
-	if b.elsewhere {
-		return fmt.Errorf("%w: %s to the one in %s; detach it there", ErrAttachedElsewhere, b.Home, b.noted)
-	}
-	if b.noted == stateDir {
-		return nil
-	}
-	return h.WriteAt(b.Lock, []byte(stateDir+"\n"), 0)
+	return lock, nil
 }
 
 // DiskHome returns where the directory of a new disk is in the state directory.
@@ -217,22 +206,4 @@ func (r *Record) Home(stateDir string) string {
 		return home
 	}
 	return filepath.Join(stateDir, home)
-}
-
-// Tidy removes leftovers in the directory of a disk.
-func Tidy(h *hostfiles.Host, home string) error {
-	if err := hostfiles.RemoveIfThere(filepath.Join(home, InfoFile+NewSuffix)); err != nil {
-		return h.Noted(err)
-	}
-	volumes, err := hostfiles.OpenRoot(filepath.Join(home, VolumesDir))
-	if err != nil {
-		return h.Noted(err)
-	}
-	defer volumes.Close()
-	return h.Noted(hostfiles.EveryName(volumes, func(name string) error {
-		if strings.HasPrefix(name, hostfiles.DroppedPrefix) {
-			return h.RemoveAllIn(volumes, name)
-		}
-		return nil
-	}))
 }

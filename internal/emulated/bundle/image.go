@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -33,41 +34,19 @@ type Image struct {
 // Files returns the directory of a volume's files.
 func (im *Image) Files(id guid.GUID) string { return FilesPath(im.Home, id) }
 
-// Change is one atomic change of a disk: blocks of its image, volumes whose files go with it, and volumes that get
-// other names and keep their files.
-type Change struct {
-	Image   string          `json:"image"` // of the disk
-	Blocks  []gpt.Block     `json:"blocks"`
-	Empty   []guid.GUID     `json:"empty,omitempty"`
-	Renamed []RenamedVolume `json:"renamed,omitempty"`
-}
-
-// RenamedVolume is a volume of a clone that gets an identity of its own.
-type RenamedVolume struct {
+// Identity is one of a disk or partition that gets another, as its twin is online.
+type Identity struct {
 	From guid.GUID `json:"from"`
 	To   guid.GUID `json:"to"`
 }
 
-// Make makes a change, parts of which may have been made before.
-func (im *Image) Make(c Change) error {
-	if err := im.write(c.Blocks); err != nil {
-		return err
-	}
-	for _, id := range c.Empty {
-		if err := emptyFiles(im.host, im.Files(id)); err != nil {
-			return err
-		}
-	}
-	for _, r := range c.Renamed {
-		if err := im.rename(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (im *Image) write(blocks []gpt.Block) error {
+// Write writes blocks in their order. The last one puts a change into force: after a death on the way, the image has
+// what it had before.
+func (im *Image) Write(blocks []gpt.Block) error {
 	for _, b := range blocks {
+		if b.Offset < 0 || b.Offset > im.Size-int64(len(b.Data)) {
+			return fmt.Errorf("%d bytes at %d are outside the image of %d", len(b.Data), b.Offset, im.Size)
+		}
 		if err := im.host.WriteAt(im.File, b.Data, b.Offset); err != nil {
 			return err
 		}
@@ -75,11 +54,15 @@ func (im *Image) write(blocks []gpt.Block) error {
 	return nil
 }
 
-// rename gives the files of a volume of a clone their new place. After a death it may have happened already.
-func (im *Image) rename(r RenamedVolume) error {
+// Empty removes the files of a volume. The directory is there afterwards, for the processes that use a volume which is
+// formatted while it is mounted.
+func (im *Image) Empty(id guid.GUID) error { return emptyFiles(im.host, im.Files(id)) }
+
+// Rename gives the files of a volume of a clone their new place. After a death it may have happened already.
+func (im *Image) Rename(r Identity) error {
 	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.Files(r.From)))
 	if err != nil {
-		return im.host.Noted(err)
+		return err
 	}
 	defer volumes.Close()
 	err = im.host.RenameIn(volumes, r.From.String(), r.To.String())
@@ -103,15 +86,18 @@ func FilesPath(home string, id guid.GUID) string {
 	return filepath.Join(home, VolumesDir, id.String())
 }
 
-// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. The directory
-// is there afterwards, for the processes that use a volume which is formatted while it is mounted.
+// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. After a death, the
+// next format removes what is left.
 func emptyFiles(h *hostfiles.Host, path string) error {
 	volumes, err := hostfiles.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return h.Noted(err)
+		return err
 	}
 	defer volumes.Close()
-	dropped := hostfiles.DroppedPrefix + hostfiles.NewName()
+	dropped := hostfiles.DroppedPrefix + filepath.Base(path)
+	if err := h.RemoveAllIn(volumes, dropped); err != nil {
+		return err
+	}
 	err = h.RenameIn(volumes, filepath.Base(path), dropped)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -172,12 +158,19 @@ func Open(h *hostfiles.Host, home string) (*Image, error) {
 	case errors.Is(err, plainfile.ErrNotRegular), errors.Is(err, os.ErrNotExist):
 		return nil, hostfiles.Damaged(im.Path, err.Error(), RestoreImage)
 	case err != nil: // the host's trouble, with an image that is there
-		return nil, h.Noted(err)
+		return nil, err
 	}
 	im.File = file
+	volumes, err := hostfiles.OpenRoot(filepath.Join(home, VolumesDir)) // which a link would lead elsewhere
+	if err == nil {
+		err = volumes.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	info, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(h.Noted(err), file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	im.Size = info.Size()
 	return im, nil

@@ -82,7 +82,7 @@ func createGPT(im *Image, record Record) (guid.GUID, error) {
 	}
 	last := t.Partitions[len(t.Partitions)-1]
 	blocks := record.newFileSystem(int64(last.First*sector), int64(last.Sectors()*sector))
-	return last.ID, im.write(append(t.Encode(), blocks...))
+	return last.ID, im.Write(append(t.Encode(), blocks...))
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
@@ -108,5 +108,5 @@ func createMBR(im *Image, record Record) (guid.GUID, error) {
 	to := min(im.Size/mib, 2<<20) * mib // an MBR ends at 2 TiB
 	id := add(from, to, false, record.newFileSystem(from, to-from))
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
-	return id, im.write(blocks)
+	return id, im.Write(blocks)
 }

@@ -62,7 +62,8 @@ type Record struct {
 	Bundle string `json:"bundle,omitempty"`
 
 	// ImageBytes is the size of the image: a shorter one, as an interrupted copy leaves it, has lost data.
-	ImageBytes int64 `json:"imageBytes"`
+	ImageBytes int64      `json:"imageBytes"`
+	Leaves     []Identity `json:"leaves,omitempty"` // identities that it is about to leave to its twin
 	Spec
 }
 

@@ -45,8 +45,8 @@ const (
 	bootSignature = 510
 )
 
-// Encode returns the blocks of the table: the protective MBR with the primary header and array, and the backup array
-// with its header. Boot code in the MBR is lost.
+// Encode returns the blocks of the table: the backup array with its header, and the protective MBR with the primary
+// header and array. Written in this order, they change the table at once. Boot code in the MBR is lost.
 func (t *Table) Encode() []Block {
 	sector := int64(t.SectorSize)
 	array := t.encodeArray()
@@ -61,7 +61,7 @@ func (t *Table) Encode() []Block {
 	backup := make([]byte, int64(len(array))+sector)
 	copy(backup, array)
 	copy(backup[len(array):], t.header(array, backupLBA, 1, backupArrayLBA))
-	return []Block{{0, front}, {int64(backupArrayLBA) * sector, backup}}
+	return []Block{{int64(backupArrayLBA) * sector, backup}, {0, front}}
 }
 
 // BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup

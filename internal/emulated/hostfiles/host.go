@@ -16,8 +16,6 @@ type Host struct {
 	// Before is called with the kind of each change, and the path of what is changed, before it is made; if it fails, its
 	// error replaces the change. Nil outside tests.
 	Before func(change, path string) error
-
-	Failed bool // something failed that may have left a change half done, until its owner repairs that
 }
 
 // step is called before each change.
@@ -25,16 +23,7 @@ func (h *Host) step(change, path string) error {
 	if h.Before == nil {
 		return nil
 	}
-	return h.Noted(h.Before(change, path))
-}
-
-// Noted remembers that the host failed, and returns the error.
-func (h *Host) Noted(err error) error {
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrExist) && !isNotEmpty(err) &&
-		!isNameTooLong(err) {
-		h.Failed = true
-	}
-	return err
+	return h.Before(change, path)
 }
 
 // WriteAt writes all of b. If before refuses the write, half of the bytes are written, as a real death may leave them.
@@ -44,7 +33,7 @@ func (h *Host) WriteAt(f *os.File, b []byte, offset int64) error {
 		return err
 	}
 	_, err := f.WriteAt(b, offset)
-	return h.Noted(err)
+	return err
 }
 
 // Truncate sets the size of a file.
@@ -92,7 +81,7 @@ func (h *Host) WriteJSON(name string, value any) error {
 func (h *Host) InParent(name string, do func(dir *os.Root, name string) error) error {
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return h.Noted(err)
+		return err
 	}
 	return errors.Join(do(dir, filepath.Base(name)), dir.Close())
 }
@@ -102,7 +91,7 @@ func (h *Host) Change(change, path string, do func() error) error {
 	if err := h.step(change, path); err != nil {
 		return err
 	}
-	return h.Noted(do())
+	return do()
 }
 
 // The changes go through an open directory. Inside a volume it is never opened by a path from the top.
@@ -161,14 +150,14 @@ func (h *Host) WriteFileIn(dir *os.Root, name, temporary string, content []byte)
 // ReplaceIn replaces a file of the directory by one that fill fills.
 func (h *Host) ReplaceIn(dir *os.Root, name, temporary string, fill func(f *os.File) error) error {
 	if err := dir.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return h.Noted(err)
+		return err
 	}
 	if err := h.step("create", filepath.Join(dir.Name(), temporary)); err != nil {
 		return err
 	}
 	f, err := dir.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return h.Noted(err)
+		return err
 	}
 	if err = errors.Join(fill(f), f.Close()); err != nil {
 		return err

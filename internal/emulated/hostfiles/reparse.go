@@ -73,7 +73,7 @@ func (h *Host) deleteDir(dir *os.Root, e Entry) error {
 		return err
 	}
 	if err := purge(self); err != nil {
-		return h.Noted(err)
+		return err
 	}
 	return h.removeIn(dir, e.Name)
 }

@@ -31,7 +31,7 @@ func (h *Host) RemoveAllIn(dir *os.Root, name string) error {
 	}
 	top, err := dir.OpenRoot(name)
 	if err != nil {
-		return h.Noted(err)
+		return err
 	}
 	for again := true; again && err == nil; {
 		again, err = flatten(top)
@@ -39,7 +39,7 @@ func (h *Host) RemoveAllIn(dir *os.Root, name string) error {
 	if err = errors.Join(err, top.Close()); err == nil {
 		err = dir.Remove(name)
 	}
-	return h.Noted(err)
+	return err
 }
 
 // flatten removes what a directory holds, except what it moves up from below. It reports whether it found anything.
@@ -186,7 +186,7 @@ func (h *Host) ReplaceDir(from, to string) error {
 	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return h.Noted(err)
+		return err
 	}
 	if err := h.RemoveAll(to); err != nil {
 		return err
