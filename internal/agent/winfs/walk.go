@@ -66,8 +66,8 @@ func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Loc
 	return loc, l, nil
 }
 
-// reach opens the object at a path, as Open does, in one step if no link is on the way and nothing is made or pinned. It
-// walks after any other answer than that all is there but the object.
+// reach opens the object at a path, as Open does: in one step if no link is on the way and nothing is made or pinned.
+// It walks after any other answer than that only the last name is missing.
 func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *int) (*Location, kernel.Handle, error) {
 	root, rest, err := fs.checkDirs(path)
 	if err != nil {
