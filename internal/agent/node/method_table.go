@@ -45,8 +45,8 @@ func knownOf(rows map[string][]Method) (k known) {
 	for _, g := range slices.Sorted(maps.Keys(rows)) {
 		for _, m := range rows[g] {
 			m.Group = g
-			if k.err = k.add(m); k.err != nil {
-				return k
+			if err := k.add(m); k.err == nil { // a mistake keeps nodes from being made, and the tables complete
+				k.err = err
 			}
 		}
 	}
