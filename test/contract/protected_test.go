@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	agentservices "github.com/kubernetes-csi/csi-proxy/internal/agent/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -33,7 +33,7 @@ func TestProtectedServices(t *testing.T) {
 				"-protected-services=*,-")
 		}
 	}
-	for _, name := range node.DefaultProtectedServices() { // whether or not the node has it
+	for _, name := range agentservices.DefaultProtected() { // whether or not the node has it
 		n.Refused(n.StopService(strings.ToUpper(name), true), codes.FailedPrecondition, "PROTECTED_SERVICE", name)
 	}
 	if got := n.Called("StopService"); len(got) != 0 {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
@@ -73,7 +73,7 @@ func NewOptions(program string) *Options {
 			"SMB client, Defender and others, -NAME takes one away; none: all may be stopped (default: *)",
 		func(list string) error {
 			o.config.Node.ProtectedServices = append(o.config.Node.ProtectedServices, strings.Split(list, ",")...)
-			_, err := node.ProtectedServices(o.config.Node.ProtectedServices)
+			_, err := services.Protected(o.config.Node.ProtectedServices)
 			return err
 		})
 	flags.StringVar(&o.metrics, "metrics-bind-address", "",

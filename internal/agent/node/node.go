@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -37,7 +38,7 @@ type Config struct {
 	RequirePrivacy bool
 	// EraseOnFormat lets FormatVolume erase the files of an NTFS volume; otherwise it refuses such a volume.
 	EraseOnFormat bool
-	// ProtectedServices are those that StopService does not stop, as the function of that name reads them; none: default.
+	// ProtectedServices are those that StopService does not stop, as services.Protected reads them; none: default.
 	ProtectedServices []string
 	// OwnService names the agent's service, which StopService asks for and does not stop; nil or "": csiproxy.
 	OwnService func() string
@@ -95,7 +96,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	protected, err := ProtectedServices(c.ProtectedServices)
+	protected, err := services.Protected(c.ProtectedServices)
 	if err != nil {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}

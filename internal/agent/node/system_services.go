@@ -3,34 +3,17 @@
 package node
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
+	"time"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// serviceStatus is the state of a service; the numbers are those of Windows. The zero value is unknown.
-type serviceStatus uint32
-
-// String returns the state in words that fit after "is".
-func (s serviceStatus) String() string {
-	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
-		"about to pause", "paused"}
-	if int(s) >= len(words) {
-		return fmt.Sprintf("in state %d", uint32(s))
-	}
-	return words[s]
-}
 
 // GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
 // of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
@@ -62,12 +45,12 @@ func (o *op) systemSerialNumber() (string, error) {
 
 // GetService returns the configuration and the state of a service. NotFound: there is no service of that name.
 func (s *System) GetService(ctx context.Context, r *api.GetServiceRequest) (*api.GetServiceResponse, error) {
-	if err := checkServiceName(r.GetName()); err != nil {
+	if err := services.CheckName(r.GetName()); err != nil {
 		return nil, err
 	}
 	return run(ctx, s.node, operation.On("GetService", operation.Service(r.GetName())),
 		func(o *op) (*api.GetServiceResponse, error) {
-			found, err := o.queryService(r.GetName())
+			found, err := o.services().Query(r.GetName())
 			return &api.GetServiceResponse{ // the enums have Windows' numbers
 				DisplayName: found.DisplayName, StartType: api.StartType(found.StartType),
 				Status: api.ServiceStatus(found.State),
@@ -80,7 +63,8 @@ func (s *System) GetService(ctx context.Context, r *api.GetServiceRequest) (*api
 // start. FailedPrecondition: the service is disabled, paused or being removed, its account cannot log on, or a service
 // that it depends on does not start. Internal: it stopped again; the message has its exit code.
 func (s *System) StartService(ctx context.Context, r *api.StartServiceRequest) (*api.StartServiceResponse, error) {
-	return &api.StartServiceResponse{}, s.control(ctx, "StartService", r.GetName(), (*op).startService)
+	return &api.StartServiceResponse{}, s.control(ctx, "StartService", r.GetName(),
+		func(o *op, wait context.Context) error { return o.services().Start(wait, r.GetName()) })
 }
 
 // StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
@@ -89,57 +73,26 @@ func (s *System) StartService(ctx context.Context, r *api.StartServiceRequest) (
 // cannot be stopped, or it is the agent's own service or a protected one, or one of those depends on it.
 func (s *System) StopService(ctx context.Context, r *api.StopServiceRequest) (*api.StopServiceResponse, error) {
 	return &api.StopServiceResponse{}, s.control(ctx, "StopService", r.GetName(),
-		func(o *op, wait context.Context, name string) error {
-			if err := o.node.mayStop(name); err != nil {
-				return err
-			}
-			return o.stopService(wait, name, r.GetForce())
-		})
+		func(o *op, wait context.Context) error { return o.services().Stop(wait, r.GetName(), r.GetForce()) })
 }
 
 // control runs an operation that waits for a service. Identical operations are not joined: each caller has a deadline
 // of its own, and the second finds the service in the state that the first brought about.
 func (s *System) control(ctx context.Context, verb, name string,
-	f func(o *op, wait context.Context, name string) error) error {
-	if err := checkServiceName(name); err != nil {
+	f func(o *op, wait context.Context) error) error {
+	if err := services.CheckName(name); err != nil {
 		return err
 	}
 	what := operation.On(verb, operation.Service(name))
 	limited, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
 	what.NoJoin = true
-	return s.node.do(ctx, what, func(o *op) error { return f(o, limited, name) })
+	return s.node.do(ctx, what, func(o *op) error { return f(o, limited) })
 }
 
-// ownService returns the service that the agent works for: unless that is known, the one that it usually is.
-func (n *Node) ownService() (name string) {
-	if n.config.OwnService != nil {
-		name = n.config.OwnService()
-	}
-	return cmp.Or(name, "csiproxy")
-}
+// serviceTime is how long StartService and StopService wait for the service and those that start or stop with it.
+const serviceTime = 30 * time.Second
 
-// maxServiceName is the limit of CreateServiceW, in UTF-16 units.
-const maxServiceName = 256
-
-// checkServiceName refuses a text that cannot be the name of a service, before it reaches Windows or a log.
-func checkServiceName(name string) error {
-	invalid := func(why string) error {
-		return errdefs.InvalidArgument.Errorf(reason.InvalidServiceName, "the service name %s", why)
-	}
-	switch {
-	case name == "":
-		return invalid("is empty")
-	case !utf8.ValidString(name):
-		return invalid("is not valid UTF-8")
-	case len(name) > 3*maxServiceName || len(utf16.Encode([]rune(name))) > maxServiceName:
-		return invalid("is longer than 256 characters")
-	case strings.ContainsAny(name, `\/`):
-		return invalid(fmt.Sprintf("%q has a slash", name))
-	case strings.ContainsFunc(name, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
-	}):
-		return invalid(fmt.Sprintf("%q has a control character", name))
-	}
-	return nil
+func (o *op) services() services.Manager {
+	return services.Manager{Kernel: o.kernel, Protected: o.node.protectedServices, Own: o.node.config.OwnService}
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+package services
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,10 +12,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
-// DefaultProtectedServices returns the services that StopService does not stop unless the operator says otherwise.
+// DefaultProtected returns the services that StopService does not stop unless the operator says otherwise.
 // Without them, a Kubernetes node loses its pods, network, shares, protection or logs. A driver has no reason to stop
 // any of them. MSiSCSI is not among them, because drivers for iSCSI start it and may restart it.
-func DefaultProtectedServices() []string {
+func DefaultProtected() []string {
 	return slices.Concat(
 		// Kubernetes and containers. AKS calls kube-proxy kubeproxy; AKS and OpenShift call the agent csi-proxy.
 		[]string{"kubelet", "kube-proxy", "kubeproxy", "containerd", "docker", "csi-proxy", "rke2", "rancher-wins",
@@ -40,12 +41,12 @@ func DefaultProtectedServices() []string {
 // noProtectedServices is the item that stands alone for an empty list.
 const noProtectedServices = "none"
 
-// ProtectedServices returns the services that a list of items names: NAME adds one, * the default ones, and -NAME takes
+// Protected returns the services that a list of items names: NAME adds one, * the default ones, and -NAME takes
 // one away again. None, alone, protects none. No items mean the default.
-func ProtectedServices(items []string) (names []string, err error) {
+func Protected(items []string) (names []string, err error) {
 	switch {
 	case len(items) == 0:
-		return DefaultProtectedServices(), nil
+		return DefaultProtected(), nil
 	case len(items) == 1 && items[0] == noProtectedServices:
 		return nil, nil
 	}
@@ -54,7 +55,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 		name, minus := strings.CutPrefix(item, "-")
 		switch {
 		case item == "*":
-			names = append(names, DefaultProtectedServices()...)
+			names = append(names, DefaultProtected()...)
 			continue
 		case item == noProtectedServices:
 			return nil, fmt.Errorf("%q stands alone or not at all", item)
@@ -63,7 +64,7 @@ func ProtectedServices(items []string) (names []string, err error) {
 		default:
 			names = append(names, name)
 		}
-		if err := checkServiceName(name); err != nil {
+		if err := CheckName(name); err != nil {
 			return nil, err
 		}
 	}
@@ -83,21 +84,21 @@ func sameService(a, b string) bool {
 }
 
 // protected returns a service's name in the list of those that no caller may stop, and whether it is there.
-func (n *Node) protected(service string) (name string, yes bool) {
-	i := slices.IndexFunc(n.protectedServices, func(one string) bool { return sameService(one, service) })
+func (m Manager) protected(service string) (name string, yes bool) {
+	i := slices.IndexFunc(m.Protected, func(one string) bool { return sameService(one, service) })
 	if i < 0 {
 		return "", false
 	}
-	return n.protectedServices[i], true
+	return m.Protected[i], true
 }
 
 // mayStop refuses the agent's own service and the protected ones. Windows opens a service by this one name only.
-func (n *Node) mayStop(service string) error {
-	if sameService(service, n.ownService()) {
+func (m Manager) mayStop(service string) error {
+	if sameService(service, m.own()) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
 			"service %s is this agent, which does not stop itself", service)
 	}
-	if name, protected := n.protected(service); protected {
+	if name, protected := m.protected(service); protected {
 		return errdefs.FailedPrecondition.Errorf(reason.ProtectedService,
 			"the node needs service %s, which no caller may stop; %s", name, whoMayAllow(name))
 	}
@@ -105,14 +106,14 @@ func (n *Node) mayStop(service string) error {
 }
 
 // mayStopDependents refuses to stop a service on which the agent or a protected service depends.
-func (n *Node) mayStopDependents(service string, dependents []string) error {
-	own := n.ownService()
+func (m Manager) mayStopDependents(service string, dependents []string) error {
+	own := m.own()
 	if slices.ContainsFunc(dependents, func(one string) bool { return sameService(one, own) }) {
 		return errdefs.FailedPrecondition.Errorf(reason.OwnService,
 			"this agent's own service, %s, depends on service %s; the agent does not stop itself", own, service)
 	}
 	for _, dependent := range dependents {
-		if name, protected := n.protected(dependent); protected {
+		if name, protected := m.protected(dependent); protected {
 			return errdefs.FailedPrecondition.Errorf(reason.ProtectedService,
 				"service %s, which the node needs and no caller may stop, depends on service %s; %s", name,
 				service, whoMayAllow(name))
@@ -124,4 +125,12 @@ func (n *Node) mayStopDependents(service string, dependents []string) error {
 func whoMayAllow(name string) string {
 	return fmt.Sprintf("the node's operator stops it with sc.exe, or allows it with the agent's flag "+
 		"-protected-services=*,-%s", name)
+}
+
+// own returns the service that the agent works for.
+func (m Manager) own() (name string) {
+	if m.Own != nil {
+		name = m.Own()
+	}
+	return cmp.Or(name, "csiproxy")
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package node
+// Package services starts and stops Windows services, and knows which ones no caller may stop.
+package services
 
 import (
 	"context"
@@ -15,10 +16,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// serviceTime is how long StartService and StopService wait for the service and those that start or stop with it.
-const serviceTime = 30 * time.Second
+// A Manager starts and stops Windows services, through the kernel calls of one operation.
+type Manager struct {
+	Kernel    kernel.Kernel
+	Protected []string      // which no caller may stop
+	Own       func() string // names the service that the agent works for; nil or "": the one that it usually is
+}
 
-// The functions below take the caller's context as wait: its end ends the wait for all services of an operation.
+// Query returns the configuration and the state of a service.
+func (m Manager) Query(name string) (kernel.Service, error) {
+	s, err := m.Kernel.QueryService(name)
+	if err != nil {
+		return s, failService(err, "asking about service "+name)
+	}
+	return s, nil
+}
 
 // pauseFor pauses once and reports whether there is still time. The first pauses of a state are short, because most
 // services are quick. They grow up to a tenth of the service's wait hint, within limits, as the page of
@@ -35,11 +47,12 @@ func pauseFor(wait context.Context, round int, s kernel.Service) bool {
 	}
 }
 
-// startService makes a service run. If the service is between two states, it waits.
-func (o *op) startService(wait context.Context, name string) error {
+// Start makes a service run. If the service is between two states, it waits. Its context ends the wait for all services
+// of an operation.
+func (m Manager) Start(wait context.Context, name string) error {
 	asked := false
 	for round := 0; ; round++ {
-		s, err := o.queryService(name)
+		s, err := m.Query(name)
 		if err != nil {
 			return err
 		}
@@ -52,7 +65,7 @@ func (o *op) startService(wait context.Context, name string) error {
 		case s.State == win32.SERVICE_STOPPED && asked:
 			return stoppedAgain(name, s)
 		case s.State == win32.SERVICE_STOPPED && wait.Err() == nil:
-			err := o.kernel.StartService(name)
+			err := m.Kernel.StartService(name)
 			if err == nil {
 				asked = true
 				continue
@@ -68,11 +81,18 @@ func (o *op) startService(wait context.Context, name string) error {
 	}
 }
 
-// stopService makes a service stop.
-func (o *op) stopService(wait context.Context, name string, force bool) error {
+// Stop makes a service stop, unless it is the agent's own or a protected one. See Start for its context.
+func (m Manager) Stop(wait context.Context, name string, force bool) error {
+	if err := m.mayStop(name); err != nil {
+		return err
+	}
+	return m.stop(wait, name, force)
+}
+
+func (m Manager) stop(wait context.Context, name string, force bool) error {
 	asked := false
 	for round := 0; ; round++ {
-		s, err := o.queryService(name)
+		s, err := m.Query(name)
 		if err != nil {
 			return err
 		}
@@ -80,10 +100,10 @@ func (o *op) stopService(wait context.Context, name string, force bool) error {
 			return nil
 		}
 		if s.State != win32.SERVICE_STOP_PENDING && !asked && wait.Err() == nil {
-			if err := o.stopDependents(wait, name, force); err != nil {
+			if err := m.stopDependents(wait, name, force); err != nil {
 				return err
 			}
-			err := o.kernel.StopService(name)
+			err := m.Kernel.StopService(name)
 			switch {
 			case err == nil:
 				asked = true
@@ -103,12 +123,12 @@ func (o *op) stopService(wait context.Context, name string, force bool) error {
 
 // stopDependents stops the services that keep a service from stopping, if force allows it. It stops none if the agent
 // or a protected service is among them.
-func (o *op) stopDependents(wait context.Context, name string, force bool) error {
-	dependents, err := o.kernel.DependentServices(name)
+func (m Manager) stopDependents(wait context.Context, name string, force bool) error {
+	dependents, err := m.Kernel.DependentServices(name)
 	if err != nil {
 		return failService(err, "listing what depends on service "+name)
 	}
-	if err := o.node.mayStopDependents(name, dependents); err != nil {
+	if err := m.mayStopDependents(name, dependents); err != nil {
 		return err
 	}
 	if len(dependents) > 0 && !force {
@@ -116,7 +136,7 @@ func (o *op) stopDependents(wait context.Context, name string, force bool) error
 			"services that depend on %s are running: %s; stop them first, or set force", name, strings.Join(dependents, ", "))
 	}
 	for _, dependent := range dependents {
-		if err := o.stopService(wait, dependent, true); err != nil {
+		if err := m.stop(wait, dependent, true); err != nil {
 			var e *errdefs.Error
 			if !errors.As(err, &e) {
 				return err
@@ -126,14 +146,6 @@ func (o *op) stopDependents(wait context.Context, name string, force bool) error
 		}
 	}
 	return nil
-}
-
-func (o *op) queryService(name string) (kernel.Service, error) {
-	s, err := o.kernel.QueryService(name)
-	if err != nil {
-		return s, failService(err, "asking about service "+name)
-	}
-	return s, nil
 }
 
 // stoppedAgain returns the error for a service that was started and then stopped.
@@ -165,7 +177,7 @@ func stillPending(wait context.Context, verb, name string, s kernel.Service) err
 	}
 	return class.WrapErrorf(wait.Err(), reason.ServicePending,
 		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
-		serviceStatus(s.State), s.CheckPoint)
+		state(s.State), s.CheckPoint)
 }
 
 // failService is errdefs.Errorf with the classes and reasons of services.
@@ -198,4 +210,17 @@ func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
 		return errdefs.DeadlineExceeded, true
 	}
 	return errdefs.Internal, false
+}
+
+// state is the state of a service; the numbers are those of Windows. The zero value is unknown.
+type state uint32
+
+// String returns the state in words that fit after "is".
+func (s state) String() string {
+	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
+		"about to pause", "paused"}
+	if int(s) >= len(words) {
+		return fmt.Sprintf("in state %d", uint32(s))
+	}
+	return words[s]
 }
