@@ -23,8 +23,9 @@ func First(text string) (shown string, size int) {
 	return text[:size], size
 }
 
-// JSON returns a JSON text in which JSON's own escapes stand for characters that a terminal would obey or hide, such as
-// U+009B and U+202E. Outside of ASCII only strings have such characters. Line ends stay: between values they are layout.
+// JSON returns a JSON text in which JSON's own escapes stand for characters that a terminal would obey or hide, such
+// as U+009B and U+202E. Outside of ASCII only strings have such characters. Line ends stay: between values they are
+// layout.
 func JSON(text []byte) []byte {
 	shown := make([]byte, 0, len(text))
 	for _, r := range string(text) {
