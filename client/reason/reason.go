@@ -17,6 +17,8 @@ const (
 	InvalidArgument = "INVALID_ARGUMENT"
 	// MalformedRequest: the bytes of the request are not a message of the method.
 	MalformedRequest = "MALFORMED_REQUEST"
+	// NodeNotServed: the agent is stopping, or its emulated node reboots. The call changed nothing; repeat it.
+	NodeNotServed = "NODE_NOT_SERVED"
 	// NotAnswering: Windows has not answered earlier calls to the same disk, volume, share or path, or earlier mappings or
 	// formats. No more are started until one of them ends.
 	NotAnswering = "NOT_ANSWERING"

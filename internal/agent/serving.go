@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -57,5 +58,5 @@ func (a *Agent) Node() (*node.Node, error) {
 
 // notServed returns the error of Node while nothing is served.
 func notServed() error {
-	return errdefs.Unavailable.Errorf("NODE_NOT_SERVED", "the node is rebooting or the agent is stopping; try again")
+	return errdefs.Unavailable.Errorf(reason.NodeNotServed, "the node is rebooting or the agent is stopping; try again")
 }

@@ -18,6 +18,7 @@ type Conn struct {
 	spoke    bool      // the client has sent a byte
 	lastRead time.Time // at first when it was accepted
 	calls    int       // that are open
+	waits    int       // of them, that wait for hardware
 }
 
 // Client returns the client at the other end.
@@ -75,6 +76,24 @@ func (c *Conn) OpenCall() (done func(), err error) {
 		defer cs.mu.Unlock()
 		add(-1)
 		client.forgetLocked()
+	}, nil
+}
+
+// OpenWait counts a call that waits for hardware until done, or returns an error if too many of the connection do.
+func (c *Conn) OpenWait() (done func(), err error) {
+	cs := c.client.clients
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if c.waits >= cs.limits.ConnectionWaits {
+		return nil, errdefs.Unavailable.Errorf(reason.TooManyCalls,
+			"%d calls of this connection wait for their disks already, and no more may, or its other calls would wait as well; "+
+				"nothing was changed. Try again later, as kubelet does", c.waits)
+	}
+	c.waits++
+	return func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		c.waits--
 	}, nil
 }
 

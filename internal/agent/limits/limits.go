@@ -16,6 +16,9 @@ type Limits struct {
 	Connections, ClientConnections int
 	// Calls is how many calls and streams may be open, and ClientCalls how many of one client. Further ones are refused.
 	Calls, ClientCalls int
+	// ConnectionWaits is how many calls of a connection may wait for hardware. Further ones are refused. It is below the
+	// streams of a connection, or these waits would keep its other calls in the client.
+	ConnectionWaits int
 	// Operations is how many operations may run, and ClientOperations how many of one client. Further ones wait in order,
 	// for at most Wait, and are then refused. An operation runs until it is over, though its caller may be gone.
 	Operations, ClientOperations int
@@ -34,6 +37,7 @@ func (l Limits) complete() Limits {
 		ClientConnections: cmp.Or(l.ClientConnections, 128),
 		Calls:             cmp.Or(l.Calls, 1024),
 		ClientCalls:       cmp.Or(l.ClientCalls, 128),
+		ConnectionWaits:   cmp.Or(l.ConnectionWaits, 48),
 		Operations:        cmp.Or(l.Operations, 512),
 		ClientOperations:  cmp.Or(l.ClientOperations, 64),
 		ClientReserved:    cmp.Or(l.ClientReserved, 4),

@@ -44,9 +44,10 @@ type Config struct {
 	OwnService func() string
 	// Records is the directory of the steps' records, such as the targets of a share; empty: no share can be staged.
 	Records string
-	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. Resume waits
-	// until the call may go on. It may be nil.
-	Idle func(ctx context.Context) (resume func() error)
+	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. It may refuse
+	// that. The wait's context ends at the latest with the call's; if its cause is an error of errdefs, that is the call's.
+	// Resume waits until the call may go on. Idle may be nil.
+	Idle func(ctx context.Context) (wait context.Context, resume func() error, err error)
 	// Observer is told the progress of operations. It may be nil.
 	Observer operation.Observer
 	// Lease is taken for each operation: see operation.Config.
@@ -101,7 +102,9 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		return nil, fmt.Errorf("the services that no caller may stop: %w", err)
 	}
 	if c.Idle == nil {
-		c.Idle = func(context.Context) (resume func() error) { return func() error { return nil } }
+		c.Idle = func(ctx context.Context) (context.Context, func() error, error) {
+			return ctx, func() error { return nil }, nil
+		}
 	}
 	n := &core{
 		kernel: k, config: c, methods: known.byName, policy: policy, protectedServices: protected,

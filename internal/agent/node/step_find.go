@@ -5,6 +5,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,9 +142,12 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 	if !errdefs.HasReason(err, reason.DiskNotFound) {
 		return found, err
 	}
-	waiting, cancel := beforeDeadline(ctx)
+	wait, resume, refusal := n.config.Idle(ctx)
+	if refusal != nil {
+		return foundDisk{}, refusal
+	}
+	waiting, cancel := beforeDeadline(wait)
 	defer cancel()
-	resume := n.config.Idle(ctx)
 	again := operation.On("FindDisk", operation.Devices)
 	again.JoinQueuedOnly = true // a look that runs may have missed the disk
 	for pause := firstPause; errdefs.HasReason(err, reason.DiskNotFound); pause = min(2*pause, lastPause) {
@@ -165,6 +169,9 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 		select {
 		case <-time.After(pause):
 		case <-waiting.Done():
+			if told, ok := errors.AsType[*errdefs.Error](context.Cause(waiting)); ok {
+				err = told
+			}
 			return foundDisk{}, err
 		}
 	}

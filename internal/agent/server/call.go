@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
@@ -19,8 +21,10 @@ import (
 // call is what the agent knows of one call.
 type call struct {
 	id      string
-	conn    *limits.Conn // nil when the client is in this process
-	slot    *limits.Slot // nil until the call may run, while it is idle, and if the client is in this process
+	conn    *limits.Conn    // nil when the client is in this process
+	slot    *limits.Slot    // nil until the call may run, while it is idle, and if the client is in this process
+	wake    func()          // ends what Idle began; nil: the call is not idle
+	stop    context.Context //nolint:containedctx // ends when the server begins to stop; nil: in this process
 	method  string
 	rule    *policy.Rule // nil: the client may do everything, or nothing
 	scope   operation.Scope
@@ -71,15 +75,30 @@ func LeaseOf(ctx context.Context) operation.Lease {
 	return nil
 }
 
-// Idle gives up the slot of the context's call, while that only waits. Resume waits for another one, like a new call.
-func Idle(ctx context.Context) (resume func() error) {
+// Idle gives up the slot of the context's call, while that only waits, as few calls of a connection may. The wait ends
+// with its context, at the latest when the server begins to stop: its cause is the call's error then. Resume ends it and
+// waits for another slot, like a new call.
+func Idle(ctx context.Context) (wait context.Context, resume func() error, err error) {
 	c := callOf(ctx)
 	if c == nil || c.slot == nil {
-		return func() error { return nil }
+		return ctx, func() error { return nil }, nil
 	}
+	done, err := c.conn.OpenWait()
+	if err != nil {
+		return nil, nil, err
+	}
+	wait, cancel := context.WithCancelCause(ctx)
+	deaf := context.AfterFunc(c.stop, func() {
+		cancel(errdefs.Unavailable.Errorf(reason.NodeNotServed,
+			"the agent is stopping, and the call was still waiting: nothing was changed. Try again, as kubelet does"))
+	})
+	c.wake = func() { deaf(); cancel(nil); done(); c.wake = nil }
 	c.slot.Release()
 	c.slot = nil
-	return func() error { return c.acquire(ctx) }
+	return wait, func() error {
+		defer c.wake()
+		return c.acquire(wait)
+	}, nil
 }
 
 // acquire waits for the call's slot.

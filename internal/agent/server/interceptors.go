@@ -28,6 +28,7 @@ type interceptors struct {
 	endpoint Endpoint
 	limits   map[string]time.Duration // by method
 	count    grpc.UnaryServerInterceptor
+	stop     context.Context //nolint:containedctx // ends when the server begins to stop; nil: in this process
 }
 
 func newInterceptors(e Endpoint, o Options) *interceptors {
@@ -56,6 +57,7 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
 	ctx, c := newCall(ctx, p.Logger)
+	c.stop = p.stop
 	rule, refusal := p.authorize(c, info.FullMethod)
 	c.record(p.Recorders, CallInfo{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
 		Client: c.client(), Rule: rule})
@@ -94,6 +96,9 @@ func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo
 			return nil, toStatus(err)
 		}
 		defer func() {
+			if c.wake != nil {
+				c.wake()
+			}
 			if c.slot != nil {
 				c.slot.Release()
 			}

@@ -94,7 +94,9 @@ func Start(listeners transport.Endpoints, endpoints []Endpoint, o Options) (*Ser
 			return nil, err
 		}
 		r := &running{endpoint: e, listener: s.clients.Listen(l), health: health.NewServer()}
-		r.grpc = s.prepare(r, newInterceptors(e, o))
+		p := newInterceptors(e, o)
+		p.stop = s.draining
+		r.grpc = s.prepare(r, p)
 		s.running = append(s.running, r)
 	}
 	for _, r := range s.running {
@@ -116,7 +118,7 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(p.unary),
-		grpc.StreamInterceptor(p.stream(s.draining)),
+		grpc.StreamInterceptor(p.stream),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),

@@ -16,28 +16,27 @@ import (
 //
 // Calls are counted in the interceptors and not in gRPC's tap handle, which comes a little earlier: what is refused
 // there keeps a timer for the whole of the deadline that its client chose.
-func (p *interceptors) stream(draining context.Context) grpc.StreamServerInterceptor {
-	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-		ctx, cancel := context.WithCancel(stream.Context())
-		defer cancel()
-		ctx, c := newCall(ctx, p.Logger)
-		begin := time.Now()
-		defer func() {
-			if cause := recover(); cause != nil {
-				err = panicked(ctx, info.FullMethod, cause)
-			}
-			if code := status.Code(err); code != codes.Canceled && code != codes.Unavailable {
-				p.report(ctx, c, info.FullMethod, time.Since(begin), err)
-			}
-		}()
-		done, err := c.conn.OpenCall() // streams come over connections only
-		if err != nil {
-			return toStatus(err)
+func (p *interceptors) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	next grpc.StreamHandler) (err error) {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	ctx, c := newCall(ctx, p.Logger)
+	begin := time.Now()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = panicked(ctx, info.FullMethod, cause)
 		}
-		defer done()
-		defer context.AfterFunc(draining, cancel)()
-		return next(srv, &drainedStream{stream, ctx})
+		if code := status.Code(err); code != codes.Canceled && code != codes.Unavailable {
+			p.report(ctx, c, info.FullMethod, time.Since(begin), err)
+		}
+	}()
+	done, err := c.conn.OpenCall() // streams come over connections only
+	if err != nil {
+		return toStatus(err)
 	}
+	defer done()
+	defer context.AfterFunc(p.stop, cancel)()
+	return next(srv, &drainedStream{stream, ctx})
 }
 
 // drainedStream is a stream whose context ends and whose RecvMsg fails when the server drains.
