@@ -12,8 +12,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 )
 
-// A look at a path is one kernel call to open it, however deep it is. A link on the way costs the walk as well, also where
-// the operator made it the working directory. What is missing above the last name is walked to, for its error.
+// A look at a path is one kernel call to open it, however deep it is. A link on the way costs the walk as well, also
+// where the operator made it the working directory. What is missing above the last name is walked to, for its error.
 func TestLooksAreOneStep(t *testing.T) {
 	n := newNode(t)
 	n.plantLinks()
@@ -25,20 +25,24 @@ func TestLooksAreOneStep(t *testing.T) {
 	n.check(err)
 	const once, walked = 1, 2
 	aFile := failure{errdefs.InvalidArgument, "DIRECTORY", `opening the working directory C:\aFile`}
+	below := failure{errdefs.FailedPrecondition, reason.NotADirectory, "is a file"}
 	for path, test := range map[string]struct {
 		exists bool
 		opens  int // walked: that many or more
 		failure
 	}{
-		pods + `\dir\below`: {exists: true, opens: once}, pods + `\dir\none`: {opens: once}, pods + `\link`: {exists: true, opens: once},
+		pods + `\dir\below`: {exists: true, opens: once}, pods + `\dir\none`: {opens: once},
+		pods + `\link`:    {exists: true, opens: once},
 		pods + `\nowhere`: {exists: true, opens: once}, pods + `\volume`: {exists: true, opens: once},
 		pods + `\none\below`: {opens: walked}, pods + `\link\below`: {exists: true, opens: walked},
 		pods + `\volume\inner`:     {exists: true, opens: walked},
-		pods + `\dir\file\below`:   {opens: walked, failure: failure{errdefs.FailedPrecondition, reason.NotADirectory, "is a file"}},
-		pods + `\outside\System32`: {opens: walked, failure: refused(`the agent's flag -working-dir=C:\Windows would allow it`)},
-		`C:\behind\dir\below`:      {exists: true, opens: walked}, `C:\behind\none`: {opens: walked}, `C:\behind`: {exists: true, opens: once},
-		`C:\dangling`: {opens: once}, `C:\dangling\below`: {opens: walked}, `C:\none`: {opens: once}, `C:\none\below`: {opens: walked},
-		`C:\aFile`: {opens: once, failure: aFile}, `C:\aFile\below`: {opens: walked, failure: aFile},
+		pods + `\dir\file\below`:   {opens: walked, failure: below},
+		pods + `\outside\System32`: {opens: walked, failure: refused(`-working-dir=C:\Windows would allow it`)},
+		`C:\behind\dir\below`:      {exists: true, opens: walked}, `C:\behind\none`: {opens: walked},
+		`C:\behind`:   {exists: true, opens: once},
+		`C:\dangling`: {opens: once}, `C:\dangling\below`: {opens: walked}, `C:\none`: {opens: once},
+		`C:\none\below`: {opens: walked},
+		`C:\aFile`:      {opens: once, failure: aFile}, `C:\aFile\below`: {opens: walked, failure: aFile},
 	} {
 		for name, look := range map[string]func(files *winfs.FS) (bool, error){
 			"Exists": func(files *winfs.FS) (bool, error) { return files.Exists(n.path(path)) },
@@ -71,8 +75,8 @@ func TestLooksAreOneStep(t *testing.T) {
 	}
 }
 
-// Whatever Windows says in the first step, but that only the last name is missing, the walk decides. So nothing depends on
-// how OBJ_DONT_REPARSE treats a link in the last place, nor on a Windows that knows the flag.
+// Whatever Windows says in the first step, but that only the last name is missing, the walk decides. So nothing depends
+// on how OBJ_DONT_REPARSE treats a link in the last place, nor on a Windows that knows the flag.
 func TestTheWalkDecides(t *testing.T) {
 	n := newNode(t)
 	n.plantLinks()
@@ -83,8 +87,10 @@ func TestTheWalkDecides(t *testing.T) {
 		win32.ERROR_IO_DEVICE: true,
 	} {
 		n.around = func(call kernel.Call, do func() error) error {
-			if call.Function == "OpenFile" && call.Parameters[0].(kernel.OpenOptions).DontReparse { //nolint:forcetypeassert // it is
-				return fault(call, code)
+			if call.Function == "OpenFile" {
+				if how, _ := call.Parameters[0].(kernel.OpenOptions); how.DontReparse {
+					return fault(call, code)
+				}
 			}
 			return do()
 		}

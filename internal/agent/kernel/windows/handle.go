@@ -195,7 +195,8 @@ func (k Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions)
 	native, object := name, name
 	var root windows.Handle
 	flags := uint32(windows.OBJ_CASE_INSENSITIVE)
-	if how.DontReparse {
+	switch {
+	case how.DontReparse:
 		drive, below, ok := strings.Cut(strings.TrimPrefix(name, win32Prefix), `\`)
 		if !ok || dir != nil || len(drive) != len("C:") || !strings.HasPrefix(name, win32Prefix) {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
@@ -206,13 +207,13 @@ func (k Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions)
 		}
 		defer done()
 		root, native, flags = of.windows(), below, flags|windows.OBJ_DONT_REPARSE
-	} else if dir == nil {
+	case dir == nil:
 		rest, ok := strings.CutPrefix(name, win32Prefix)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
 		native = nativePrefix + rest
-	} else {
+	default:
 		parent, ok := dir.(*handle)
 		if !ok {
 			return nil, invalid(win32.ERROR_INVALID_HANDLE)
