@@ -76,8 +76,8 @@ func LeaseOf(ctx context.Context) operation.Lease {
 }
 
 // Idle gives up the slot of the context's call, while that only waits, as few calls of a connection may. The wait ends
-// with its context, at the latest when the server begins to stop: its cause is the call's error then. Resume ends it and
-// waits for another slot, like a new call.
+// with its context, at the latest when the server begins to stop: its cause is the call's error then. Resume ends it
+// and waits for another slot, like a new call.
 func Idle(ctx context.Context) (wait context.Context, resume func() error, err error) {
 	c := callOf(ctx)
 	if c == nil || c.slot == nil {
