@@ -17,7 +17,8 @@ import (
 
 var _ mount.Interface = (*Mounter)(nil)
 
-// List returns nothing: the API does not list the mount points of a node.
+// List returns an empty list, as that of mount-utils does on Windows: the API does not list the mount points of a node.
+// IsMountPoint and GetMountRefs do not need it; mount.IsNotMountPoint and mount.GetDeviceNameFromMount find nothing.
 func (m *Mounter) List() ([]mount.MountPoint, error) { return []mount.MountPoint{}, nil }
 
 // Mount makes the content of source available at target. A source on an SMB server, \\server\share\dir or
@@ -122,31 +123,45 @@ func (m *Mounter) IsMountPoint(file string) (bool, error) {
 func (m *Mounter) CanSafelySkipMountPointCheck() bool { return false }
 
 // FormatAndMount is StageDisk for the disk whose number in decimal is the source. It stands in for SafeFormatAndMount
-// of mount-utils, which works on Linux or through PowerShell. The file system is NTFS or empty. The options are
-// ignored: see Mount for ro.
+// of mount-utils, which works on Linux or through PowerShell. The file system is NTFS or empty. With the option ro it
+// formats nothing, see StageOptions.ReadOnly; rw and defaults change nothing. Any other option is fs.ErrInvalid.
 func (m *Mounter) FormatAndMount(source, target, fstype string, options []string) error {
 	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, nil, nil)
 }
 
-// FormatAndMountSensitive is FormatAndMount: a disk needs no secrets.
+// FormatAndMountSensitive is FormatAndMount. A disk needs no secrets, so sensitive options are fs.ErrInvalid.
 func (m *Mounter) FormatAndMountSensitive(source, target, fstype string, options, sensitiveOptions []string) error {
 	return m.FormatAndMountSensitiveWithFormatOptions(source, target, fstype, options, sensitiveOptions, nil)
 }
 
-// FormatAndMountSensitiveWithFormatOptions is FormatAndMount. It refuses format options, which the agent would ignore.
-func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, _, _,
+// FormatAndMountSensitiveWithFormatOptions is FormatAndMountSensitive. Format options are fs.ErrInvalid, too.
+func (m *Mounter) FormatAndMountSensitiveWithFormatOptions(source, target, fstype string, options, sensitiveOptions,
 	formatOptions []string) error {
-	if len(formatOptions) > 0 {
-		return fmt.Errorf("format options %q: volumes of Windows nodes have none", formatOptions)
+	var stage StageOptions
+	for _, option := range flat(options) {
+		switch option {
+		case "ro":
+			stage.ReadOnly = true
+		case "rw", "defaults":
+		default:
+			return fmt.Errorf("%w: mount option %q: volumes of Windows nodes have none", fs.ErrInvalid, option)
+		}
+	}
+	switch {
+	case len(sensitiveOptions) > 0:
+		return fmt.Errorf("%w: %d sensitive mount options: volumes of Windows nodes have none", fs.ErrInvalid,
+			len(sensitiveOptions))
+	case len(formatOptions) > 0:
+		return fmt.Errorf("%w: format options %q: volumes of Windows nodes have none", fs.ErrInvalid, formatOptions)
 	}
 	if fstype != "" && !strings.EqualFold(fstype, "ntfs") {
-		return fmt.Errorf("file system %q: volumes of Windows nodes are formatted with NTFS", fstype)
+		return fmt.Errorf("%w: file system %q: volumes of Windows nodes are formatted with NTFS", fs.ErrInvalid, fstype)
 	}
 	disk, err := strconv.ParseUint(source, 10, 32)
 	if err != nil {
-		return fmt.Errorf("source %q is not the number of a disk", source)
+		return fmt.Errorf("%w: source %q is not the number of a disk", fs.ErrInvalid, source)
 	}
-	_, err = m.StageDisk(context.Background(), ByNumber(uint32(disk)), target, StageOptions{})
+	_, err = m.StageDisk(context.Background(), ByNumber(uint32(disk)), target, stage)
 	return err
 }
 

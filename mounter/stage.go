@@ -54,7 +54,8 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 	request.TargetPath, request.ReadOnly, request.KeepSize = windowsPath(target), options.ReadOnly, options.KeepSize
 	request.Access = options.Access
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
-	if errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits until the deadline, and answers just before
+	_, numbered := request.GetDisk().(*api.StageDiskRequest_DiskNumber)
+	if !numbered && errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits, and answers just before the deadline
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: answer.GetAccess(),

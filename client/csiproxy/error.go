@@ -146,6 +146,8 @@ var (
 	ErrNotBlank = because("not blank", []string{reason.DiskNotBlank, reason.VolumeNotBlank})
 	// ErrVolumeNotEmpty: the volume's file system holds files, and the agent does not erase files.
 	ErrVolumeNotEmpty = because("volume not empty", []string{reason.VolumeNotEmpty})
+	// ErrDenied: the operator's policy forbids the call; the text names the rule. Repeating it does not help.
+	ErrDenied = because("denied by the policy", []string{reason.Policy})
 	// ErrStillRunning: the call's time is over and the agent is still working on it. Repeating a change joins it.
 	ErrStillRunning = because("still running", []string{reason.StillRunning})
 	// ErrServiceNotFound: Windows has no such service.

@@ -3,11 +3,13 @@
 package hostile
 
 import (
+	"errors"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
 	steps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
@@ -53,6 +55,10 @@ func TestPolicyOfDirectories(t *testing.T) {
 	g.OK(g.Map(share, shareLink))
 	g.WriteFile(others+`\victim\inner\file`, "precious")
 	g = g.restricted("  methods: ['*']\n  directories: ['" + own + "', '" + pods + "\\own']\n  smbServers: [elsewhere]\n")
+	_, err := g.Client().Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: others + `\new`})
+	if !errors.Is(err, csiproxy.ErrDenied) {
+		t.Errorf("another driver's directory: %v, want ErrDenied", err)
+	}
 	refused := map[string]string{"": others + `\victim`, "share": shareLink + `\new`} // by what the path leads through
 	for name, to := range map[string]string{
 		"symlink": others, "above": kubelet + `\plugins`, "lookalike": own + `2`, "pods": pods + `\peer`,

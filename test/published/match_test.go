@@ -14,12 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
 
 // wantNone checks that no disk matches: the agent waits for it, and makes Windows look for new devices.
@@ -195,5 +198,9 @@ func TestStageWaits(t *testing.T) {
 			!strings.Contains(err.Error(), serial) {
 			t.Errorf("%s: %v, want ErrDiskNotFound, DeadlineExceeded and the node's disks", what, err)
 		}
+	}
+	_, err := m.StageDisk(t.Context(), mounter.ByNumber(77), staging, mounter.StageOptions{})
+	if got := csicode.Of("NodeStageVolume", err); !errors.Is(err, csiproxy.ErrDiskNotFound) || got != codes.NotFound {
+		t.Errorf("a number, which is not waited for: %v with the code %v, want ErrDiskNotFound and NotFound", err, got)
 	}
 }

@@ -3,6 +3,7 @@
 package published
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -147,6 +148,7 @@ func TestMount(t *testing.T) {
 // TestFormatAndMountArguments: what Windows nodes do not have is refused.
 func TestFormatAndMountArguments(t *testing.T) {
 	n, m := start(t)
+	wants := map[string]error{"no disk": csiproxy.ErrDiskNotFound, "read-only": csiproxy.ErrNotFormatted}
 	for name, call := range map[string]func() error{
 		"no disk":        func() error { return m.FormatAndMount("77", publish, "", nil) },
 		"no number":      func() error { return m.FormatAndMount("one", publish, "", nil) },
@@ -154,9 +156,16 @@ func TestFormatAndMountArguments(t *testing.T) {
 		"format options": func() error {
 			return m.FormatAndMountSensitiveWithFormatOptions("1", publish, "", nil, nil, []string{"/A:64K"})
 		},
+		"an option": func() error { return m.FormatAndMount("1", publish, "", []string{"rw,noexec"}) },
+		"a secret":  func() error { return m.FormatAndMountSensitive("1", publish, "", nil, []string{"hunter2"}) },
+		"read-only": func() error { return m.FormatAndMount("1", publish, "", []string{"defaults", "ro"}) },
 	} {
-		if err := call(); err == nil || n.Tree().GetDisks()[1].GetStyle() != "RAW" {
-			t.Errorf("%s: success, or the disk was changed", name)
+		err := call()
+		if want := wants[name]; !errors.Is(err, cmp.Or(want, fs.ErrInvalid)) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n.Tree().GetDisks()[1].GetStyle() != "RAW" {
+			t.Errorf("%s: the disk was changed", name)
 		}
 	}
 }
