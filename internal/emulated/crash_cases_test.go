@@ -37,14 +37,6 @@ type crashCase struct {
 	check   func(t *testing.T, n *Node) string
 }
 
-// state looks at the node, as any call does, and then checks it.
-func (c crashCase) state(t *testing.T, n *Node) string {
-	t.Helper()
-	_, err := n.VolumeNames()
-	must(t, err)
-	return c.check(t, n)
-}
-
 func layoutOf(t *testing.T, n *Node, number uint32) win32.DriveLayout {
 	return diskLayout(t, openDevice(t, n, fmt.Sprintf(`\\.\PhysicalDrive%d`, number), 0))
 }

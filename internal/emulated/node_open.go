@@ -40,8 +40,8 @@ func Exists(stateDir string) bool {
 	return missing(creatingFile) && !(missing(stateFile) && missing(bundle.DisksDir))
 }
 
-// Open starts the node of a state directory, or makes a new one in an empty or missing directory. Errors: *hostfiles.InUseError, *hostfiles.DamagedError, or the
-// host's.
+// Open starts the node of a state directory, or makes a new one in an empty or missing directory. Errors:
+// *hostfiles.InUseError, *hostfiles.DamagedError, or the host's.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {
@@ -106,7 +106,8 @@ func (n *Node) start(o Options) error {
 // checkParts refuses a node parts of which are links: it would live in the directories of others.
 func checkParts(dir string) error {
 	for _, pattern := range []string{
-		restoringDir, bundle.DisksDir, bundle.DisksDir + "/*", bundle.DisksDir + "/*/*", bundle.DisksDir + "/*/" + bundle.VolumesDir + "/*",
+		restoringDir,
+		bundle.DisksDir, bundle.DisksDir + "/*", bundle.DisksDir + "/*/*", bundle.DisksDir + "/*/" + bundle.VolumesDir + "/*",
 		smb.SharesDir, smb.SharesDir + "/*", smb.SharesDir + "/*/*", RecordsDir, RecordsDir + "/*",
 	} {
 		names, err := fs.Glob(os.DirFS(dir), pattern)

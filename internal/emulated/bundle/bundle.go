@@ -167,8 +167,8 @@ func awaitLock(name string) (*os.File, error) {
 }
 
 // Claim notes in a bundle that the node of a state directory is about to have it attached, unless another node has it.
-// Its file only says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a
-// detach changes nothing here, and nothing that a death leaves is ever wrong. The caller closes the file when its
+// Its file only says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So
+// a detach changes nothing here, and nothing that a death leaves is ever wrong. The caller closes the file when its
 // node.json is written: until then no other node claims the bundle.
 func Claim(h *hostfiles.Host, home, stateDir string, attached func(stateDir, home string) (bool, error)) (*os.File,
 	error) {

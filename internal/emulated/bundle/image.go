@@ -86,8 +86,8 @@ func FilesPath(home string, id guid.GUID) string {
 	return filepath.Join(home, VolumesDir, id.String())
 }
 
-// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. After a death, the
-// next format removes what is left.
+// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. After a death,
+// the next format removes what is left.
 func emptyFiles(h *hostfiles.Host, path string) error {
 	volumes, err := hostfiles.OpenRoot(filepath.Dir(path))
 	if err != nil {
