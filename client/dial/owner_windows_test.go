@@ -3,7 +3,10 @@
 package dial_test
 
 import (
+	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	winio "github.com/Microsoft/go-winio"
@@ -27,23 +30,25 @@ func TestAPipeOfAnotherUserIsRefused(t *testing.T) {
 		if err != nil {
 			t.Skipf("this process may not make a pipe of %s, for which it needs the privilege of restoring: %v", owner, err)
 		}
-		read := make(chan int, 2)
-		go func() {
+		var readers sync.WaitGroup
+		var sent atomic.Int64
+		readers.Go(func() {
 			for {
 				conn, err := listener.Accept()
 				if err != nil {
 					return
 				}
-				go func() {
+				readers.Go(func() {
 					defer conn.Close()
 					n, _ := conn.Read(make([]byte, 100))
-					read <- n
-				}()
+					sent.Add(int64(n))
+				})
 			}
-		}()
+		})
+		occupied := io.Closer(io.NopCloser(nil))
 		if onWine() { // the first instance is not for clients
-			if occupied, err := winio.DialPipe(`\\.\pipe\`+name, nil); err == nil {
-				t.Cleanup(func() { _ = occupied.Close() })
+			if first, err := winio.DialPipe(`\\.\pipe\`+name, nil); err == nil {
+				occupied = first
 			}
 		}
 		connection, err := dial.Open(t.Context(), `\\.\pipe\`+name, dial.Options{})
@@ -54,11 +59,10 @@ func TestAPipeOfAnotherUserIsRefused(t *testing.T) {
 			(refused != "") {
 			t.Errorf("%s: got the error %v, want a refusal: %t", owner, err, refused != "")
 		}
-		if refused != "" {
-			if n := <-read; n != 0 {
-				t.Errorf("%s: %d bytes were sent", owner, n)
-			}
+		_, _ = occupied.Close(), listener.Close()
+		readers.Wait()
+		if refused != "" && sent.Load() != 0 {
+			t.Errorf("%s: %d bytes were sent", owner, sent.Load())
 		}
-		_ = listener.Close()
 	}
 }

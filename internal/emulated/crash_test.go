@@ -89,9 +89,14 @@ func stride() int {
 	return 9
 }
 
-// checkImages makes sgdisk check every disk that has a GPT.
+// checkImages makes sgdisk check every disk that has a GPT, and looks for all blocks of each NTFS.
 func checkImages(t *testing.T, n *Node) {
 	t.Helper()
+	for _, v := range n.disks.volumes() {
+		if v.formatted() && v.boot.FileSystem == "NTFS" {
+			checkNTFS(t, v)
+		}
+	}
 	for _, d := range n.disks.list() {
 		if d.layout.Style == win32.PARTITION_STYLE_GPT {
 			if d.layout.GPT.FromBackup {

@@ -23,7 +23,7 @@ func TestSizeOfAScrape(t *testing.T) {
 	for _, e := range apis.All(&node.Node{}) {
 		conn, err := dial.Open(t.Context(), w.Agent.Path(e.Name), dial.Options{})
 		caller.OK(t, err)
-		defer func() { _ = conn.Close() }()
+		t.Cleanup(func() { _ = conn.Close() })
 		for _, service := range e.Services {
 			for _, m := range service.Methods {
 				_ = conn.Invoke(t.Context(), service.Path(m), &emptypb.Empty{}, &emptypb.Empty{})

@@ -45,8 +45,8 @@ type Config struct {
 	// Records is the directory of the steps' records, such as the targets of a share; empty: no share can be staged.
 	Records string
 	// Idle gives up what Lease would keep for the call of a context, while the call only waits for hardware. It may refuse
-	// that. The wait's context ends at the latest with the call's; if its cause is an error of errdefs, that is the call's.
-	// Resume waits until the call may go on. Idle may be nil.
+	// that. The wait's context ends at the latest with the call's; a cause of errdefs is the call's error. Resume waits
+	// until the call may go on. Idle may be nil.
 	Idle func(ctx context.Context) (wait context.Context, resume func() error, err error)
 	// Observer is told the progress of operations. It may be nil.
 	Observer operation.Observer

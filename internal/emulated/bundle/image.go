@@ -40,8 +40,8 @@ type Identity struct {
 	To   guid.GUID `json:"to"`
 }
 
-// Write writes blocks in their order. The last one puts a change into force: after a death on the way, the image has
-// what it had before.
+// Write writes blocks in their order, which is such that a death on the way leaves what was there before or the whole
+// change, but for copies.
 func (im *Image) Write(blocks []gpt.Block) error {
 	for _, b := range blocks {
 		if b.Offset < 0 || b.Offset > im.Size-int64(len(b.Data)) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Host makes every change to the state directory, one primitive per method, so that a test can make the process "die"
@@ -26,10 +27,13 @@ func (h *Host) step(change, path string) error {
 	return h.Before(change, path)
 }
 
-// WriteAt writes all of b. If before refuses the write, half of the bytes are written, as a real death may leave them.
+// WriteAt writes all of b. If Before ends the process, as it were, half of the bytes are written; a host that refuses,
+// with an error of its own, writes none.
 func (h *Host) WriteAt(f *os.File, b []byte, offset int64) error {
 	if err := h.step("write", f.Name()); err != nil {
-		_, _ = f.WriteAt(b[:len(b)/2], offset)
+		if refused := syscall.Errno(0); !errors.As(err, &refused) {
+			_, _ = f.WriteAt(b[:len(b)/2], offset)
+		}
 		return err
 	}
 	_, err := f.WriteAt(b, offset)

@@ -89,15 +89,16 @@ const (
 const bootCode = "\xFA\xF4\xEB\xFD"
 
 // NewNTFS returns the blocks of an empty NTFS in a part of a disk. The last sector of the part is not in the file
-// system: it holds the copy of the boot sector. The boot sector comes last.
+// system: it holds the copy of the boot sector. The boot sector comes first: with it alone the part has a file system,
+// and without it the part would be neither blank nor formatted.
 func NewNTFS(sectorSize, offset, length int64) []gpt.Block {
 	sectors := length/sectorSize - 1
 	mft := min(sectors*sectorSize/ClusterSize/3, firstMFTMost)
 	boot := newBootSector(sectorSize, offset/sectorSize, sectors, mft)
 	return []gpt.Block{
+		{Offset: offset, Data: append(boot[:sectorSize:sectorSize], make([]byte, bootBytes-sectorSize)...)},
 		{Offset: offset + mft*ClusterSize, Data: newMFT(sectorSize)},
 		{Offset: offset + sectors*sectorSize, Data: boot},
-		{Offset: offset, Data: append(boot[:sectorSize:sectorSize], make([]byte, bootBytes-sectorSize)...)},
 	}
 }
 
