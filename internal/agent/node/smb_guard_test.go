@@ -12,11 +12,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // slowShare is a node whose calls for files on shares wait until they are let go.
@@ -174,4 +177,45 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Removals that hang at one server leave the mappings of other servers free; a further one of that server is told so.
+func TestHangingRemovalsAreCountedByServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		described := scenario.Default()
+		described.SMBServers = []smb.Server{
+			{Name: "dead", Shares: []smb.Share{{Name: "a"}, {Name: "b"}, {Name: "c"}}},
+			{Name: "well", Shares: []smb.Share{{Name: "a"}}},
+		}
+		unblock, hanging := make(chan struct{}), false
+		n := newNode(t, emulate(t, emulated.Options{Scenario: &described}), Config{
+			Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
+				if hanging && call.Function == "RemoveSMBGlobalMapping" && strings.Contains(call.Object, "dead") {
+					<-unblock
+				}
+				return do()
+			}})
+		for _, share := range []string{`\\dead\a`, `\\dead\b`, `\\dead\c`, `\\well\a`} {
+			must(t, by(n).NewSMBGlobalMapping(t.Context(), share, "", "csi", "csi-password"))
+		}
+		hanging = true
+		var removals sync.WaitGroup
+		for _, share := range []string{`\\dead\a`, `\\dead\b`} {
+			removals.Go(func() {
+				if err := by(n).RemoveSMBGlobalMapping(t.Context(), share); err != nil {
+					t.Errorf("%s, in the end: %v", share, err)
+				}
+			})
+		}
+		synctest.Wait()
+		begin := time.Now()
+		must(t, by(n).RemoveSMBGlobalMapping(t.Context(), `\\well\a`))
+		must(t, by(n).NewSMBGlobalMapping(t.Context(), `\\well\a`, "", "csi", "csi-password"))
+		if waited := time.Since(begin); waited > 0 {
+			t.Errorf("another server's mapping waited for %v", waited)
+		}
+		wantError(t, by(n).RemoveSMBGlobalMapping(t.Context(), `\\dead\c`), errdefs.Unavailable, reason.NotAnswering)
+		close(unblock)
+		removals.Wait()
+	})
 }
