@@ -3,8 +3,13 @@
 package node
 
 import (
+	"slices"
+
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -43,4 +48,87 @@ func (n *Node) targetPath(text string) (winpath.Path, error) {
 		return winpath.Path{}, errdefs.InvalidArgument.Errorf(reason.InvalidPath, "target path is empty")
 	}
 	return n.slashedPath(text)
+}
+
+// extents are the disk areas that a volume occupies.
+type extents win32.VolumeDiskExtents
+
+// disks returns the numbers of the disks that the extents lie on, each once.
+func (e extents) disks() []uint32 {
+	var numbers []uint32
+	for _, extent := range e {
+		if !slices.Contains(numbers, extent.DiskNumber) {
+			numbers = append(numbers, extent.DiskNumber)
+		}
+	}
+	return numbers
+}
+
+// volumeExtents asks Windows which disks a volume lies on.
+func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
+	restore, err := o.run.TrackObject(operation.Volume(id))
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+	extents, err := o.deviceExtents(id.Device())
+	if errdefs.IsMissing(err) {
+		return nil, winfs.VolumeNotFoundError(id, err)
+	}
+	if err != nil {
+		return nil, errdefs.Errorf(err, "asking for the disks of volume %s", id)
+	}
+	if len(extents) == 0 { // seen under Wine: an empty answer
+		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
+	}
+	return extents, nil
+}
+
+// deviceExtents asks Windows which disks a volume lies on that is named as a device.
+func (o *op) deviceExtents(device string) (extents, error) {
+	h, err := o.kernel.OpenDevice(device, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	buffer := make([]byte, 32)
+	for {
+		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
+		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
+			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
+			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
+				buffer = make([]byte, needed)
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
+		return extents(parsed), err
+	}
+}
+
+// fileSystem returns the name of a volume's file system, or "" if Windows knows none. It gives a new volume time.
+func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
+	var p operation.Backoff
+	name, err := o.kernel.VolumeInformation(id.String())
+	for errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER) && p.Wait(transientTime) {
+		name, err = o.kernel.VolumeInformation(id.String())
+	}
+	switch {
+	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
+		return "", nil
+	case errdefs.IsMissing(err):
+		return "", winfs.VolumeNotFoundError(id, err)
+	case err != nil:
+		return "", errdefs.Errorf(err, "asking for the file system of volume %s", id)
+	case name == "RAW":
+		return "", nil
+	case name == "":
+		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
+			"Windows mounted volume %s but does not name its file system", id)
+	default:
+		return name, nil
+	}
 }

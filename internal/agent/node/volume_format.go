@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"slices"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -12,68 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
-
-// extents are the disk areas that a volume occupies.
-type extents win32.VolumeDiskExtents
-
-// disks returns the numbers of the disks that the extents lie on, each once.
-func (e extents) disks() []uint32 {
-	var numbers []uint32
-	for _, extent := range e {
-		if !slices.Contains(numbers, extent.DiskNumber) {
-			numbers = append(numbers, extent.DiskNumber)
-		}
-	}
-	return numbers
-}
-
-// volumeExtents asks Windows which disks a volume lies on.
-func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
-	restore, err := o.run.TrackObject(operation.Volume(id))
-	if err != nil {
-		return nil, err
-	}
-	defer restore()
-	extents, err := o.deviceExtents(id.Device())
-	if errdefs.IsMissing(err) {
-		return nil, winfs.VolumeNotFoundError(id, err)
-	}
-	if err != nil {
-		return nil, errdefs.Errorf(err, "asking for the disks of volume %s", id)
-	}
-	if len(extents) == 0 { // seen under Wine: an empty answer
-		return nil, errdefs.Unsupported.Errorf(reason.NoExtents, "Windows does not report which disk volume %s lies on", id)
-	}
-	return extents, nil
-}
-
-// deviceExtents asks Windows which disks a volume lies on that is named as a device.
-func (o *op) deviceExtents(device string) (extents, error) {
-	h, err := o.kernel.OpenDevice(device, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	buffer := make([]byte, 32)
-	for {
-		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
-		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
-			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
-			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
-				buffer = make([]byte, needed)
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
-		return extents(parsed), err
-	}
-}
 
 // IsVolumeFormatted reports whether Windows recognises a file system on a volume. Only Windows' own "unrecognised"
 // means no; a volume that is gone, locked or damaged is an error, because callers format on a no.
@@ -84,30 +23,6 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context,
 			fileSystem, err := o.fileSystem(id)
 			return &api.IsVolumeFormattedResponse{Formatted: fileSystem != ""}, err
 		})
-}
-
-// fileSystem returns the name of a volume's file system, or "" if Windows knows none. It gives a new volume time.
-func (o *op) fileSystem(id winpath.VolumeID) (string, error) {
-	var p operation.Backoff
-	name, err := o.kernel.VolumeInformation(id.String())
-	for errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER) && p.Wait(transientTime) {
-		name, err = o.kernel.VolumeInformation(id.String())
-	}
-	switch {
-	case errdefs.HasCode(err, win32.ERROR_UNRECOGNIZED_VOLUME):
-		return "", nil
-	case errdefs.IsMissing(err):
-		return "", winfs.VolumeNotFoundError(id, err)
-	case err != nil:
-		return "", errdefs.Errorf(err, "asking for the file system of volume %s", id)
-	case name == "RAW":
-		return "", nil
-	case name == "":
-		return "", errdefs.Internal.Errorf(reason.NoFileSystemName,
-			"Windows mounted volume %s but does not name its file system", id)
-	default:
-		return name, nil
-	}
 }
 
 // FormatVolume makes an NTFS file system on a blank volume: quick, with the default cluster size and no label. An empty
