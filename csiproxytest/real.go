@@ -5,7 +5,6 @@ package csiproxytest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -127,7 +126,7 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 		n.logger = o.Logger
 		config := agent.Config{Kernel: m.guarded(), Node: o.config(n.kubelet), APIs: o.served(t),
 			Transport: transport.Options{PipePrefix: pipePrefix(o)}, Server: server.Options{Logger: o.Logger}}
-		config.Node.Records, config.Node.Resolve = t.TempDir(), net.DefaultResolver.LookupNetIP
+		config.Node.Records = t.TempDir()
 		n.agent, err = agent.Start(context.Background(), config)
 		n.must("starting the agent", err)
 	}

@@ -121,8 +121,8 @@ func definition(name, program string, flags []string) winservice.Definition {
 }
 
 // securing returns the commands that leave the program's directory to administrators, or the program to its directory's
-// access list. In a directory of other programs it advises one of the agent's own: their
-// installers may rely on the rights that are there.
+// access list. In a directory of other programs it advises one of the agent's own: their installers may rely on the
+// rights that are there.
 // https://learn.microsoft.com/windows-server/administration/windows-commands/icacls
 func securing(program, path string) string {
 	if path == program {

@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"io"
-	"net"
 	"os"
 	"sync"
 
@@ -42,7 +41,6 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
 	// rest of the start.
 	c.Node.OwnService = sync.OnceValue(winservice.Own)
-	c.Node.Resolve = net.DefaultResolver.LookupNetIP
 	c.Kernel = windows.New()
 	if err := tightenLogs(); err != nil {
 		klog.FromContext(ctx).Error(err, "the log's directory stays as it is")

@@ -259,8 +259,8 @@ func TestInstallWhereOthersWrite(t *testing.T) {
 	wantText(t, command(t, app.ExitOK, program, "service", "install"), "is installed")
 }
 
-// The directory for records is made with the service. One of a user, who got there first, is refused with the commands
-// that cure it.
+// The directory for records is made with the service. A user's directory in its place is refused, with the commands that
+// cure it.
 func TestInstallMakesTheDirectoryForRecords(t *testing.T) {
 	scm := requireServices(t)
 	t.Setenv("ProgramData", t.TempDir())
@@ -283,7 +283,7 @@ func TestInstallMakesTheDirectoryForRecords(t *testing.T) {
 	protect(t, base, "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)")
 	wantText(t, csiProxy(t, app.ExitOK, "service", "install"), "is installed")
 	if info, err := os.Stat(filepath.Join(base, "shares")); err != nil || !info.IsDir() {
-		t.Errorf("there is no directory for records: %v", err)
+		t.Errorf("the directory for records is missing: %v", err)
 	}
 }
 

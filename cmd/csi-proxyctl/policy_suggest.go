@@ -101,17 +101,19 @@ func (s *suggestion) add(e auditEntry) bool {
 	if !ok {
 		return false
 	}
+	request, err := node.RequestAt(e.Method, func(message any) error {
+		text := protojson.UnmarshalOptions{DiscardUnknown: true}
+		return text.Unmarshal(e.Request, message.(proto.Message)) //nolint:forcetypeassert // the API's messages are
+	})
+	if err != nil {
+		return false
+	}
 	r := s.ruleOf(c, e)
 	addTo(&r.Methods, policy.Written(e.Method))
-	request, err := node.RequestAt(e.Method, func(message any) error {
-		return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(e.Request, message.(proto.Message)) //nolint:forcetypeassert // the API's messages are
+	_ = node.EachText(request, func(_ protoreflect.FieldDescriptor, meaning node.Meaning, text string) error {
+		s.addName(r, e, meaning, text)
+		return nil
 	})
-	if err == nil {
-		_ = node.EachText(request, func(_ protoreflect.FieldDescriptor, meaning node.Meaning, text string) error {
-			s.addName(r, e, meaning, text)
-			return nil
-		})
-	}
 	return true
 }
 

@@ -207,7 +207,8 @@ func (g *gate) intercept(_ context.Context, call kernel.Call, do func() error) e
 
 func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
+	a := start(t, emulation.Config{StateDir: shortDir(t),
+		Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	disks := dialDisk(t, a)
 	cut := make(chan error, 1)
 	go func() {
@@ -250,7 +251,8 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 
 func TestStopWaitsForTheNode(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
+	a := start(t, emulation.Config{StateDir: shortDir(t),
+		Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	ctx, giveUp := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() {

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"errors"
+	"net"
 
 	"k8s.io/klog/v2"
 
@@ -21,8 +22,8 @@ const KubeletDir = node.KubeletDir
 type Config struct {
 	// Kernel is the node to work on, which the caller closes.
 	Kernel kernel.Kernel
-	// Node is how the node's operations are done. No working directory: KubeletDir. Start adds what the parts of an agent
-	// are to each other: Observer, Lease, Idle, and the directories of the policy.
+	// Node is how the node's operations are done. No working directory: KubeletDir; no Resolve: the machine's resolver.
+	// Start adds what the parts of an agent are to each other: Observer, Lease, Idle, and the policy's directories.
 	Node node.Config
 	// Server is how calls are served; its policy and its call timeout do not apply to the admin endpoint. Start adds the
 	// metrics.
@@ -54,6 +55,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Server.Policy != nil {
 		c.Node.Kept = c.Server.Policy.Directories()
+	}
+	if c.Node.Resolve == nil { // a server of this machine is refused by whatever name
+		c.Node.Resolve = net.DefaultResolver.LookupNetIP
 	}
 	c.Node.Lease, c.Node.Idle = server.LeaseOf, server.Idle
 	return c, nil

@@ -76,7 +76,7 @@ func (c *initiator) pullDisks(disks []*disk, change func(*iscsi.State)) error {
 var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
-// restores the sessions with it, and the persistent ones. It is idempotent. ErrNoSuchISCSI: there is no such portal.
+// restores the sessions with it, and the persistent ones. It is idempotent. ErrNoSuchISCSI: the node lacks this portal.
 func (c *initiator) SetISCSIPortal(address string, port uint16, connected bool) error {
 	name := iscsi.Endpoint{Address: address, Port: port}
 	return c.node.control(func() error {

@@ -97,7 +97,8 @@ func (h *hanging) reads() map[string]objectRead {
 		"GetVolumeIDFromTargetPath": text("OpenFile", leafPath, leafPath, leafParent+`\other`,
 			of(by(h.Node).GetVolumeIDFromTargetPath)),
 		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of(by(h.Node).GetClosestVolumeIDFromTargetPath)),
-		"GetService":                       text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation", of(by(h.Node).GetService)),
+		"GetService": text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation",
+			of(by(h.Node).GetService)),
 		"ListTargetPortals": {calling("ReportISCSISendTargetPortals", ""),
 			func(ctx context.Context) error {
 				_, err := h.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})

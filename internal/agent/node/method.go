@@ -54,15 +54,16 @@ type group interface{ ~struct{ node *Node } }
 
 func row[G group, Request, Response any](name string, do func(*G, context.Context, *Request) (*Response, error),
 	means fields) Method {
+	message := func(m any) proto.Message { return m.(proto.Message) } //nolint:forcetypeassert // generated types are
 	return Method{
 		Name: name, meanings: means,
-		newRequest: func() proto.Message { return any(new(Request)).(proto.Message) }, //nolint:forcetypeassert // New asks for each
+		newRequest: func() proto.Message { return message(new(Request)) },
 		call: func(ctx context.Context, n *Node, request proto.Message) (proto.Message, error) {
 			response, err := do(&G{node: n}, ctx, any(request).(*Request)) //nolint:forcetypeassert // newRequest made it
 			if err != nil {
 				return nil, err
 			}
-			return any(response).(proto.Message), nil //nolint:forcetypeassert // see newRequest
+			return message(response), nil
 		},
 	}
 }

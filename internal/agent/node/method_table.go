@@ -126,7 +126,7 @@ func MethodAt(path string) (m Method, ok bool) {
 func RequestAt(path string, decode func(any) error) (proto.Message, error) {
 	at, ok := methods().byPath[path]
 	if !ok {
-		return nil, fmt.Errorf("there is no method %s", path)
+		return nil, fmt.Errorf("the API has no method %s", path)
 	}
 	request := at.NewRequest()
 	if at.mapping != nil {

@@ -23,7 +23,8 @@ func TestIncompleteRows(t *testing.T) {
 		"has no text disk_nam": {"disk": {reads("A", (*Disks).GetDiskNumberByName,
 			fields{"disk_name": NamesNothing, "disk_nam": NamesNothing})}},
 		"has a list of texts, paths": {"disk": {reads("A", masked, nil)}},
-		"two methods are called A":   {"disk": {reads("A", (*Disks).ListDiskIDs, nil), reads("A", (*Disks).ListDiskIDs, nil)}},
+		"two methods are called A": {"disk": {reads("A", (*Disks).ListDiskIDs, nil),
+			reads("A", (*Disks).ListDiskIDs, nil)}},
 		"do not agree on what": {"volume": {
 			reads("A", (*Volumes).GetVolumeStats, fields{"volume_id": NamesNothing}),
 			reads("B", (*Volumes).GetVolumeStats, fields{"volume_id": NamesPath})}},

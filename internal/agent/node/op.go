@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -82,7 +83,12 @@ func inWords[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation
 
 // run runs the operation of an API method, which its verb names: a read or a change, as the method's row says.
 func run[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
-	if n.methods[request.Verb].Reads {
+	m, known := n.methods[request.Verb]
+	switch {
+	case !known: // or a misspelt read would be a change
+		var zero T
+		return zero, errdefs.Internal.Errorf(reason.Internal, "no row describes the method %s", request.Verb)
+	case m.Reads:
 		return read(ctx, n, request, f)
 	}
 	return changeTo(ctx, n, request, f)

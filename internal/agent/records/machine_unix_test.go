@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A directory that others can change may have records of theirs, and is not taken, with or without one for records in it.
+// A directory that others can change may have records of theirs, and is not taken, with or without one for records in
+// it.
 func TestMachineDir(t *testing.T) {
 	for _, test := range []struct {
 		name         string

@@ -5,6 +5,7 @@ package emulation
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -50,7 +51,7 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 	if own.Node.Records == "" && c.StateDir != "" {
 		own.Node.Records = filepath.Join(c.StateDir, emulated.RecordsDir)
 	}
-	own.Node.Resolve = nil // its servers have no addresses
+	own.Node.Resolve = func(context.Context, string, string) ([]netip.Addr, error) { return nil, nil } // it has no DNS
 	own.Transport.OwnUser = true
 	a := &Agent{close: func() error { return nil }}
 	n, given := c.Kernel.(*emulated.Node)
