@@ -57,7 +57,7 @@ ctl() {
 serial=vol0123456789abcdef1
 staging='C:\var\lib\kubelet\plugins\kubernetes.io\csi\example.csi\pv-example\globalmount'
 pod='C:\var\lib\kubelet\pods\5f0e1b9c-example\volumes\kubernetes.io~csi\pv-example'
-size=$(bin/csi-proxyctl disk stats "$serial" -o jsonpath=.totalBytes)
+read -r size _ < <(bin/csi-proxyctl disk stats "$serial")
 
 # A volume's life. Each step may be repeated, so a run begins where another was cut off.
 ctl tree

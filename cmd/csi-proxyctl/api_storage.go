@@ -201,7 +201,7 @@ func listVolumesCommand(a *connection) *cobra.Command {
 		}
 		r, err := invoke(ctx, a, csiproxy.VolumeClient.ListVolumesOnDisk,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: diskOf(args), PartitionNumber: *partition})
-		if err != nil || a.output.form == outputTable || a.output.form == outputName { // their ids are enough
+		if err != nil || a.output == outputTable || a.output == outputName { // their ids are enough
 			return plainVolumes(r.GetVolumeIds()), err
 		}
 		return a.volumes(ctx, r.GetVolumeIds())

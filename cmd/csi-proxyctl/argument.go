@@ -34,6 +34,7 @@ type argument struct {
 
 // A kind is the meaning that an argument's name has in all commands. Its functions get the arguments up to this one.
 type kind struct {
+	json   string // the field of a change's JSON that has it
 	fields string // the field of a request that it sets: the first of these that the request has
 	means  string // for the user
 	lists  string // the command that lists the objects
@@ -44,27 +45,27 @@ type kind struct {
 
 func kinds() map[string]kind {
 	return map[string]kind{
-		"DISK": {fields: "disk_number", means: "the number or serial number of a disk", lists: "disk list",
+		"DISK": {json: "disk", fields: "disk_number", means: "the number or serial number of a disk", lists: "disk list",
 			describe: describeDisk},
-		"VOLUME": {fields: "volume_id", means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
+		"VOLUME": {json: "volume", fields: "volume_id", means: "the id of a volume, or a path at which it is mounted", lists: "volume list",
 			describe: describeVolume},
-		"PATH": {fields: "path target_path local_path", describe: describePath,
+		"PATH": {json: "path", fields: "path target_path local_path", describe: describePath,
 			means: `a Windows path below a working directory of the agent, such as 'C:\var\lib\kubelet\pods'`},
-		"SOURCE":  {fields: "source_path", means: "the path or share that the link leads to"},
-		"WINPATH": {fields: "windows_path", means: `a path of the node, such as 'C:\var\lib\kubelet'`},
-		"SHARE": {fields: "remote_path", means: `a share, such as '\\server\share'`, lists: "smb list",
+		"SOURCE":  {json: "source", fields: "source_path", means: "the path or share that the link leads to"},
+		"WINPATH": {json: "path", fields: "windows_path", means: `a path of the node, such as 'C:\var\lib\kubelet'`},
+		"SHARE": {json: "share", fields: "remote_path", means: `a share, such as '\\server\share'`, lists: "smb list",
 			describe: describeMapping},
-		"PORTAL": {fields: "target_portal address", lists: "iscsi portal list",
+		"PORTAL": {json: "portal", fields: "target_portal address", lists: "iscsi portal list",
 			means: "the address of an iSCSI portal, such as 192.0.2.10 or 192.0.2.10:3260"},
-		"TARGET": {fields: "iqn target", means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL",
+		"TARGET": {json: "target", fields: "iqn target", means: "an iSCSI qualified name", lists: "iscsi portal discover PORTAL",
 			describe: describeTarget},
-		"SERVICE": {fields: "name", means: "the name of a Windows service, such as MSiSCSI", lists: "system service list",
+		"SERVICE": {json: "service", fields: "name", means: "the name of a Windows service, such as MSiSCSI", lists: "system service list",
 			describe: describeService},
-		"SERVER":   {fields: "server", means: "the name of a file server", lists: "node smb list"},
-		"NAME":     {fields: "share", means: "the name of a share of the file server", lists: "node smb list"},
-		"USER":     {fields: "user", means: "the name of an account of the file servers"},
-		"ID":       {fields: "id", means: "the id of a fault", lists: "node fault list"},
-		"DIR":      {fields: "directory", means: "a directory of this host", file: true},
+		"SERVER":   {json: "server", fields: "server", means: "the name of a file server", lists: "node smb list"},
+		"NAME":     {json: "share", fields: "share", means: "the name of a share of the file server", lists: "node smb list"},
+		"USER":     {json: "user", fields: "user", means: "the name of an account of the file servers"},
+		"ID":       {json: "id", fields: "id", means: "the id of a fault", lists: "node fault list"},
+		"DIR":      {json: "directory", fields: "directory", means: "a directory of this host", file: true},
 		"FILE":     {means: "a file of this host", file: true},
 		"AUDITLOG": {means: "a file that csi-proxy -audit-log wrote", file: true},
 	}
@@ -82,7 +83,7 @@ func (a *connection) command(name, short string, takes ...string) *cobra.Command
 		fallthrough
 	case "apis", "detached", "locations", "sessions": // the other lists
 		c.Flags().BoolVar(&a.noHeaders, "no-headers", false, "print a table without its heads")
-		c.Flags().BoolVarP(&a.watch, "watch", "w", false, "go on, and print rows that are new or have changed, until "+
+		c.Flags().BoolVarP(&a.watch, "watch", "w", false, "go on, and print the list again when it has changed, until "+
 			"interrupted, or for as long as --timeout says")
 	}
 	for _, take := range takes {

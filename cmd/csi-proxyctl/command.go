@@ -19,7 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
 )
 
-// An answer is the result of a command: a value for JSON, YAML and JSONPath, and the rows of a table. Tabs separate the
+// An answer is the result of a command: a value for JSON and YAML, and the rows of a table. Tabs separate the
 // cells. If the first row has tabs, it holds the column heads. A change has the zero answer.
 type answer struct {
 	value any
@@ -189,9 +189,12 @@ func (a *connection) runs(c *cobra.Command,
 					return err
 				}
 				now, err := a.render(c, found)
-				_, failed := io.WriteString(c.OutOrStdout(), a.added(before, now))
-				if before = now; !a.watch || err != nil || failed != nil {
-					return cmp.Or(err, failed)
+				if now != before {
+					_, failed := io.WriteString(c.OutOrStdout(), now)
+					err = cmp.Or(err, failed)
+				}
+				if before = now; !a.watch || err != nil {
+					return err
 				}
 				select {
 				case <-time.After(watchPause):
@@ -205,29 +208,6 @@ func (a *connection) runs(c *cobra.Command,
 }
 
 const watchPause = 2 * time.Second
-
-// added returns what --watch prints after an earlier output: lines that are new, or the whole of a form for programs if
-// it is another one.
-func (a *connection) added(before, now string) string {
-	switch {
-	case before == now:
-		return ""
-	case before == "" || a.output.forPrograms():
-		return now
-	}
-	words := func(line string) string { return strings.Join(strings.Fields(line), " ") } // columns may have grown
-	known := map[string]bool{}
-	for line := range strings.Lines(before) {
-		known[words(line)] = true
-	}
-	var lines strings.Builder
-	for line := range strings.Lines(now) {
-		if !known[words(line)] {
-			lines.WriteString(line)
-		}
-	}
-	return lines.String()
-}
 
 // prepared makes a command call prepare first, which checks flags or reads a secret.
 func prepared(c *cobra.Command, prepare func(args []string) error) *cobra.Command {

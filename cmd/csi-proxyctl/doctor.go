@@ -53,7 +53,7 @@ and the exit code is 2 if something could not be looked at.`
 	all, notes := doctor.Reasons()
 	complete(c, "reason", all...)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if len(*reasons) > 0 && a.output.form != outputNPD {
+		if len(*reasons) > 0 && a.output != outputNPD {
 			return errors.New("--reason needs -o npd")
 		}
 		for _, reason := range *reasons {
@@ -70,7 +70,7 @@ and the exit code is 2 if something could not be looked at.`
 		ctx, cancel := a.limited(c.Context())
 		defer cancel()
 		facts := a.facts(ctx)
-		if a.output.form == outputNPD {
+		if a.output == outputNPD {
 			line, code := doctor.NPD(facts, *reasons)
 			_, err := fmt.Fprintln(c.OutOrStdout(), line)
 			return errors.Join(err, map[int]error{doctor.NPDProblem: failure{errPrinted}, doctor.NPDUnknown: errPrinted}[code])

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ func (a *connection) reason(err error) string {
 	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
 		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
-		return strings.Replace(err.Error(), call.Error(), call.Message+a.commandsIn(call.Message)+advice[call.Reason], 1)
+		return strings.Replace(err.Error(), call.Error(), call.Message+advice[call.Reason]+advice[call.Method+" "+call.Reason], 1)
 	}
 	return err.Error()
 }
@@ -97,30 +96,23 @@ func (a *connection) serves() bool {
 	return slices.ContainsFunc(a.tryEndpoints(ctx), func(e doctor.Endpoint) bool { return e.State == doctor.Answers })
 }
 
-// advice has the next command for an error's reason.
+// advice has the next command for an error's reason, or for a method's and its reason.
 var advice = map[string]string{
+	reason.PathExists:        "; csi-proxyctl fs rmdir removes a link or an empty directory",
 	reason.DiskNotFound:      "; csi-proxyctl disk list lists the disks",
+	reason.DiskOffline:       "; csi-proxyctl disk online brings it online",
+	reason.DiskRaw:           "; csi-proxyctl disk partition partitions a blank disk",
+	reason.DiskReadOnly:      "; csi-proxyctl disk online makes it writable, unless its hardware protects it",
 	reason.VolumeNotFound:    "; csi-proxyctl volume list lists the volumes",
-	reason.PortalNotFound:    "; csi-proxyctl iscsi portal list lists the portals",
+	reason.PortalNotFound:    "; csi-proxyctl iscsi portal list lists the portals, and portal add registers one",
 	reason.TargetNotFound:    "; csi-proxyctl iscsi portal discover PORTAL lists the targets",
 	reason.ServiceNotFound:   "; csi-proxyctl system service list lists those that storage needs",
-	reason.ServiceNotRunning: "; csi-proxyctl system service list shows which services run",
+	reason.ServiceNotRunning: "; csi-proxyctl system service start starts it",
 	reason.Policy:            "; csi-proxyctl policy test FILE shows which rule refuses it",
 	reason.NotAnswering:      "; csi-proxyctl doctor shows what hangs",
-}
 
-// toDo matches the method by which an agent's text advises to do something.
-var toDo = regexp.MustCompile(`\b(?:with|use) ([A-Z][A-Za-z]+)\b`)
-
-// commandsIn returns the end of an agent's text: the commands that call the methods of its advice. The text itself
-// stays as it is, for those who search for it.
-func (a *connection) commandsIn(text string) (end string) {
-	for _, match := range toDo.FindAllStringSubmatch(text, -1) {
-		if command := a.commandFor(match[1]); command != match[1] && !strings.Contains(end, command) {
-			end += "; " + match[1] + " is " + command
-		}
-	}
-	return end
+	"CreateSymlink " + reason.PathNotFound:       "; csi-proxyctl fs mkdir makes a directory, with its parents",
+	"NewSmbGlobalMapping " + reason.PathNotFound: "; csi-proxyctl fs mkdir makes a directory, with its parents",
 }
 
 // commandFor returns the command that calls a method, or the method if there is none.

@@ -74,7 +74,7 @@ func doubleDashes(args []string) []string {
 
 // commands returns the program's command and what all commands share.
 func commands() (*cobra.Command, *connection) {
-	a := &connection{output: output{form: outputTable}, takes: map[*cobra.Command][]argument{},
+	a := &connection{output: outputTable, takes: map[*cobra.Command][]argument{},
 		callers: map[string]*cobra.Command{}}
 	a.client = sync.OnceValue(func() *csiproxy.Client {
 		return csiproxy.New(csiproxy.Options{SocketDir: a.socketDir, Restart: -1}) // without an agent, calls fail at once
@@ -94,17 +94,17 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		a.running = c
-		if a.output.form == outputNPD && c.Name() != "doctor" {
+		if a.output == outputNPD && c.Name() != "doctor" {
 			return fmt.Errorf("-o %s is for doctor", outputNPD)
 		}
 		return nil
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socketDir, "socket-dir", "", "`directory` of the agent's sockets (default $CSI_PROXY_SOCKET_DIR)")
-	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json, yaml or jsonpath=TEMPLATE; npd for doctor")
+	flags.VarP(&a.output, "output", "o", "`format`: table, wide, name, json or yaml; npd for doctor")
 	flags.DurationVar(&a.timeout, "timeout", 2*time.Minute,
 		"limit of the command, a `duration` such as 30s (0: no limit); the agent completes a change that has begun")
-	complete(root, "output", outputTable, outputWide, outputName, outputJSON, outputYAML, outputJSONPath+"=")
+	complete(root, "output", "table", "wide", "name", "json", "yaml")
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Inspect an agent and its node:"},
 		&cobra.Group{ID: "api", Title: "Call the storage API:"},

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -19,8 +18,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"k8s.io/client-go/util/jsonpath"
-	utiljson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
@@ -28,56 +25,30 @@ import (
 )
 
 // output is the form in which a command prints its answer.
-type output struct {
-	form     string
-	template string // for outputJSONPath
-}
+type output string
 
 const (
-	outputTable    = "table"
-	outputWide     = "wide"
-	outputName     = "name"
-	outputJSON     = "json"
-	outputYAML     = "yaml"
-	outputJSONPath = "jsonpath"
-	outputNPD      = "npd" // of doctor alone
+	outputTable output = "table"
+	outputWide  output = "wide"
+	outputName  output = "name"
+	outputJSON  output = "json"
+	outputYAML  output = "yaml"
+	outputNPD   output = "npd" // of doctor alone
 )
 
-func (o *output) String() string { return o.form }
+func (o *output) String() string { return string(*o) }
 func (o *output) Type() string   { return "format" }
 
 func (o *output) Set(text string) error {
-	switch form, template, given := strings.Cut(text, "="); {
-	case form == outputJSONPath && given:
-		if !strings.Contains(template, "{") {
-			template = "{" + template + "}"
-		}
-		*o = output{form, template}
-		_, err := o.parse()
-		return err
-	case text == outputJSONPath:
-		return errors.New("jsonpath needs a template: -o jsonpath='{.disks[*].serialNumber}'")
-	case slices.Contains([]string{outputTable, outputWide, outputName, outputJSON, outputYAML, outputNPD}, text):
-		*o = output{form: text}
+	if slices.Contains([]output{outputTable, outputWide, outputName, outputJSON, outputYAML, outputNPD}, output(text)) {
+		*o = output(text)
 		return nil
 	}
-	return fmt.Errorf("the output %q is unknown; use table, wide, name, json, yaml or jsonpath=TEMPLATE", text)
-}
-
-// parse parses the template, one of kubectl's. A template with a range can be executed only once.
-func (o *output) parse() (*jsonpath.JSONPath, error) {
-	parsed := jsonpath.New("template")
-	if err := parsed.Parse(o.template); err != nil {
-		return nil, fmt.Errorf("jsonpath %q: %w", o.template, err)
-	}
-	return parsed, nil
+	return fmt.Errorf("the output %q is unknown; use table, wide, name, json or yaml", text)
 }
 
 // forPeople reports whether the output is a table.
-func (o *output) forPeople() bool { return o.form == outputTable || o.form == outputWide }
-
-// forPrograms reports whether the output is one value.
-func (o *output) forPrograms() bool { return !o.forPeople() && o.form != outputName }
+func (o output) forPeople() bool { return o == outputTable || o == outputWide }
 
 func (a *connection) printAnswer(c *cobra.Command, found answer) error {
 	text, err := a.render(c, found)
@@ -97,10 +68,10 @@ func (a *connection) render(c *cobra.Command, found answer) (text string, err er
 	if list, is := found.value.(map[string]any); is && found.lists {
 		list["unknown"] = append([]string{}, a.gaps...)
 	}
-	switch a.output.form {
+	switch a.output {
 	case outputTable, outputWide:
 		rows := found.rows
-		if a.output.form == outputWide && found.wide != nil {
+		if a.output == outputWide && found.wide != nil {
 			rows = found.wide
 		}
 		if a.noHeaders && len(rows) > 0 && strings.Contains(rows[0], "\t") {
@@ -124,7 +95,7 @@ func (a *connection) changed(c *cobra.Command) answer {
 	value := map[string]any{"done": strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")}
 	args := c.Flags().Args()
 	for i, arg := range args {
-		value[strings.ToLower(a.takes[c][i].name)] = arg
+		value[a.takes[c][i].json] = arg
 	}
 	return answer{value: value, names: append([]string{}, args[:min(1, len(args))]...)}
 }
@@ -133,7 +104,7 @@ func (a *connection) changed(c *cobra.Command) answer {
 func namesText(c *cobra.Command, found answer) (string, error) {
 	names := found.names
 	if names == nil && len(found.rows) == 0 {
-		return "", fmt.Errorf("%s has no names to print; use -o json, yaml or jsonpath", c.CommandPath())
+		return "", fmt.Errorf("%s has no names to print; use -o json or yaml", c.CommandPath())
 	}
 	for i, row := range found.rows {
 		name, _, cut := strings.Cut(row, "\t")
@@ -148,14 +119,14 @@ func namesText(c *cobra.Command, found answer) (string, error) {
 func (a *connection) printOne(c *cobra.Command, line, name string, value any) error {
 	text := terminal.Text(line) + "\n"
 	switch {
-	case a.output.form == outputName:
+	case a.output == outputName:
 		text = name + "\n"
-	case a.output.forPrograms():
+	case !a.output.forPeople():
 		var err error
 		if text, err = a.encode(value, ""); err != nil {
 			return err
 		}
-		if a.output.form == outputYAML {
+		if a.output == outputYAML {
 			text = "---\n" + text
 		}
 	}
@@ -163,29 +134,13 @@ func (a *connection) printOne(c *cobra.Command, line, name string, value any) er
 	return err
 }
 
-// encode returns a value as JSON, as YAML, or in the template. Without an indent, missing keys are not an error. Its
-// error is a failure.
+// encode returns a value as JSON or as YAML. Its error is a failure.
 func (a *connection) encode(value any, indent string) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "", failure{err}
 	}
-	var out bytes.Buffer
-	switch a.output.form {
-	case outputJSONPath:
-		var decoded any
-		template, err := a.output.parse()
-		if err == nil {
-			err = utiljson.UnmarshalCaseSensitivePreserveInts(text, &decoded)
-		}
-		if err == nil {
-			err = template.AllowMissingKeys(indent == "").Execute(&out, decoded)
-		}
-		if err != nil {
-			return "", failure{err}
-		}
-		return terminal.Text(out.String()), nil
-	case outputYAML:
+	if a.output == outputYAML {
 		text, err = yaml.JSONToYAML(printable.JSON(text)) // its parser refuses control characters
 		if err != nil {
 			return "", failure{err}
@@ -195,6 +150,7 @@ func (a *connection) encode(value any, indent string) (string, error) {
 	if indent == "" {
 		return string(printable.JSON(text)) + "\n", nil
 	}
+	var out bytes.Buffer
 	_ = json.Indent(&out, text, "", indent) // text is JSON
 	return string(printable.JSON(out.Bytes())) + "\n", nil
 }

@@ -241,7 +241,7 @@ rules.`
 		if err != nil {
 			return failure{err}
 		}
-		if a.output.form == outputJSON || a.output.form == outputJSONPath {
+		if a.output == outputJSON {
 			value, err := yaml.YAMLToJSON(text)
 			if err != nil {
 				return failure{err}

@@ -12,10 +12,11 @@ space_function old_space;
 static BOOL ask(const WCHAR *path, ULARGE_INTEGER *available, ULARGE_INTEGER *total)
 {
 	WCHAR command[2 * MAX_PATH];
-	static const WCHAR line[] = L"Z:\\binaries\\csi-proxyctl.exe fs usage \"%ls\" -o jsonpath={.availableBytes}/{.totalBytes} 2>nul";
+	static const WCHAR line[] = L"Z:\\binaries\\csi-proxyctl.exe fs usage \"%ls\" -o json 2>nul";
 	_snwprintf(command, ARRAYSIZE(command), line, path);
 	FILE *answer = _wpopen(command, L"r");
-	const BOOL known = answer && fscanf(answer, "%llu/%llu", &available->QuadPart, &total->QuadPart) == 2;
+	static const char form[] = " { \"availableBytes\": %llu, \"inodes\": null, \"totalBytes\": %llu";
+	const BOOL known = answer && fscanf(answer, form, &available->QuadPart, &total->QuadPart) == 2;
 	return answer && _pclose(answer) == 0 && known;
 }
 
