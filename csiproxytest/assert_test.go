@@ -9,7 +9,7 @@ import (
 
 	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 )
 
 func TestAssertJournalShowsTheDifference(t *testing.T) {

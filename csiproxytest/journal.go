@@ -12,10 +12,10 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel

@@ -140,7 +140,7 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 	if err != nil {
 		t.Fatalf("starting the node: %v", err)
 	}
-	n := fromAgent(t, a)
+	n := FromAgent(t, a)
 	n.plain, n.log, n.logger = o.PlainPipes, log, o.Logger
 	if o.WindowsTiming {
 		n.SetSwitch("timing", string(scenario.TimingWindows))

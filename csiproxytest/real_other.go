@@ -8,7 +8,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 func openMachine(testing.TB, string, bool) (realMachine, error) {

@@ -26,7 +26,7 @@ build=hack/build.sh
 	./test/windows \
 	./internal/agent/logfile \
 	./internal/agent/winservice \
-	./internal/emulated/machine \
+	./internal/testing/machine \
 	./v2 \
 	./v2/pkg/disk/hostapi \
 	./examples/csi-driver \

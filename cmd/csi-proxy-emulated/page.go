@@ -16,9 +16,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // listen opens the page's address before the agent starts, so that a taken port is an error at the start. Without

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 const (

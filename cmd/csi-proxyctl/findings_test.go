@@ -17,8 +17,8 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 const (

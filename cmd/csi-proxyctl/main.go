@@ -25,7 +25,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 func main() {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
 
 // space returns the free space of a file system, -1 if it is unknown, and its size.

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 // output is the form in which a command prints its answer.

@@ -15,8 +15,8 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 func apisCommand(a *connection) *cobra.Command {

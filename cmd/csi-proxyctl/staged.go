@@ -13,7 +13,7 @@ import (
 	"time"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
 
 // staged returns what kubelet wrote beside the globalmounts among the facts, as far as this process can read it.

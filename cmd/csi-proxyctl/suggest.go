@@ -13,8 +13,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
 
 // complete makes the shell complete a flag with fixed values. A flag that the command lacks is a panic.

@@ -20,8 +20,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // pluginVariable makes this test program be the plugin.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csisanity"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // TestPythonSanity runs csi-sanity on the plugin in Python, examples/python/csi_driver.py. It is a test program's only

@@ -288,35 +288,3 @@ func TestReadmeCommandsExist(t *testing.T) {
 		}
 	}
 }
-
-// TestBorder: what runs as SYSTEM lies in internal/agent, and nothing else does.
-func TestBorder(t *testing.T) {
-	inRoot(t)
-	const module = "github.com/kubernetes-csi/csi-proxy/"
-	packages := func(arguments ...string) (found []string) {
-		for _, name := range goList(t, "windows", arguments...) {
-			if own, is := strings.CutPrefix(name, module); is {
-				found = append(found, own)
-			}
-		}
-		return found
-	}
-	linked := packages("-deps", "./cmd/csi-proxy")
-	for _, name := range linked {
-		hand := !strings.HasPrefix(name, "client/api/") && !strings.HasPrefix(name, "api/")
-		inside := name == "internal/agent" || strings.HasPrefix(name, "internal/agent/")
-		shared := slices.Contains([]string{"client/api", "client/apiversion", "client/kubeletpath", "client/reason",
-			"client/versions"}, name)
-		if strings.HasPrefix(name, "api/emulated/") {
-			t.Errorf("csi-proxy.exe links %s, which only an agent with an emulated node serves", name)
-		}
-		if hand && !inside && !shared && name != "cmd/csi-proxy" {
-			t.Errorf("csi-proxy.exe links %s, which lies outside internal/agent", name)
-		}
-	}
-	for _, name := range packages("./internal/agent/...") {
-		if !slices.Contains(linked, name) {
-			t.Errorf("%s lies in internal/agent, and csi-proxy.exe does not link it", name)
-		}
-	}
-}

@@ -7,7 +7,7 @@ package conformance
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 func windowsSite(t testing.TB) site {

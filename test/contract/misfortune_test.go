@@ -14,7 +14,7 @@ import (
 	diskbeta "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta3"
 	oldclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta3"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 func TestMain(m *testing.M) { os.Exit(testnode.Main(m)) }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // fails runs an agent with arguments with which it cannot start, and returns its exit code and output.

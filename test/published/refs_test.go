@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // kubeletFiles is kubelet's directory on the machine of the test, with the links that the node's Windows shows. One

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // tooLate: Windows removes the mount point at a path, whichever volume it is for, so that one call later is too late.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/windows/svc"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 // serviceArgument is the first argument of a test program that Windows starts as a service. The second is the service's

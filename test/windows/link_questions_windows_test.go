@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 func linkQuestions() []Question {

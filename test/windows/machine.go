@@ -2,7 +2,7 @@
 
 package windows
 
-import "github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+import "github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 
 // initiatorService is the service of the iSCSI initiator.
 const initiatorService = "MSiSCSI"

@@ -11,9 +11,9 @@ import (
 
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // onThisMachine skips a test that would change a machine unless the owner has allowed it.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/windows/registry"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // Makers that Wine has all of, too, are tried there; what they made is gone when the test is over.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // TestPipesFromARestrictedToken opens every pipe of an agent with tokens that its access control list admits, and with

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 // A Question is one that Microsoft's pages leave open and on which this project's code relies. Its answer is not

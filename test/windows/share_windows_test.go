@@ -5,7 +5,7 @@ package windows
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 // newShare makes a share of the account of all shares.

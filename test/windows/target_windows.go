@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 // The iSCSI target server, which its cmdlets control.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 // OwnToken returns a copy of this process's token for AsToken: what it may do, the process may.

@@ -23,7 +23,7 @@ import (
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 const pods = `C:\var\lib\kubelet\pods`

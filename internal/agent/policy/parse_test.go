@@ -28,7 +28,8 @@ func TestMistakesInFiles(t *testing.T) {
 		{strings.TrimPrefix(plain, "apiVersion: csi-proxy/v1alpha1\n"),
 			`file:1: apiVersion: it is ""; this agent knows csi-proxy/v1alpha1`},
 		{plain + "  method: [read]\n",
-			"file:7: rules[0].method: there is no such field; did you mean methods?"},
+			"file:7: rules[0].method: there is no such field; the fields are name, clients, methods, " +
+				"directories, services, smbServers, iscsiPortals, iscsiTargets"},
 		{plain + "- name: a\n  clients: [{any: true}]\n  methods: [read]\n", `file:7: rules[1]: two rules have the name "a"`},
 		{plain + "- name: b\n  clients: [{}]\n  methods: [read]\n",
 			"file:8: rules[1].clients[0]: a client is not described; any: true is every client"},

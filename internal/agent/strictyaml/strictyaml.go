@@ -15,8 +15,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 )
 
 // MaxBytes is the largest size of a file.
@@ -92,7 +90,7 @@ func decodeStruct(n *yaml.Node, to reflect.Value) error {
 		name := n.Content[i].Value
 		at := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if at < 0 {
-			return At(unknown(name, Fields(to.Type())), name)
+			return At(fmt.Errorf("there is no such field; the fields are %s", strings.Join(Fields(to.Type()), ", ")), name)
 		}
 		if seen[name] {
 			return At(errors.New("the field appears twice"), name)
@@ -103,13 +101,6 @@ func decodeStruct(n *yaml.Node, to reflect.Value) error {
 		}
 	}
 	return nil
-}
-
-func unknown(name string, fields []string) error {
-	if suggestion := similar.Meant(name, fields); suggestion != "" {
-		return errors.New("there is no such field" + suggestion)
-	}
-	return fmt.Errorf("there is no such field; the fields are %s", strings.Join(fields, ", "))
 }
 
 // A field is one of a struct, or of a struct in it with the tag ",inline".

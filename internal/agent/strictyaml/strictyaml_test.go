@@ -52,6 +52,7 @@ func TestDecode(t *testing.T) {
 
 // Values of another type are refused, whatever the library would make of them, and errors do not have them.
 func TestRefused(t *testing.T) {
+	const fields = "text, flag, count, below, list, names, more"
 	for text, want := range map[string]string{
 		"":                                  "f: it is empty",
 		"# nothing":                         "f: it is empty",
@@ -76,8 +77,8 @@ func TestRefused(t *testing.T) {
 		"below: 1.5":                        "f:1: below: it must be a whole number",
 		"list: {}":                          "f:1: list: it must be a list",
 		"list:\n- secret":                   "f:2: list[0]: it must be a mapping",
-		"texts: x":                          "f:1: texts: there is no such field; did you mean text?",
-		"Text: x":                           "f:1: Text: there is no such field; did you mean text?",
+		"texts: x":                          "f:1: texts: there is no such field; the fields are " + fields,
+		"Text: x":                           "f:1: Text: there is no such field; the fields are " + fields,
 		"text: x\nflag: true\n" + "text: y": "f:3: text: the field appears twice",
 		"\"\\u202E\\e[0m\": x":              `f:1: "\u202e\x1b[0m": there is no such field`,
 		"text: x\n---\ntext: y":             "f:2: a second document begins",

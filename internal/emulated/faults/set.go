@@ -14,8 +14,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/similar"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
 
 // A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.

@@ -8,7 +8,7 @@ import (
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 // maxLineResponse limits the bytes of a response on a line. Lists of disks are longer than a person reads.

@@ -19,7 +19,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // A method makes a call of the admin endpoint with a request as JSON.

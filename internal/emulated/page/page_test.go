@@ -21,10 +21,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/testnode"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // site is the page of a node.
@@ -44,7 +43,7 @@ func open(t *testing.T, readOnly bool) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{Node: testnode.FromAgent(t, a), t: t}
+	s := &site{Node: csiproxytest.FromAgent(t, a), t: t}
 	c := page.Config{Harness: a.Harness, Hosts: []string{"bench.example"}}
 	if !readOnly {
 		if c.Admin, err = adminclient.DialPath(t.Context(), a.Path(admin.EndpointName)); err != nil {

@@ -232,7 +232,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		return "iscsiPortals:\n- address: a\n  targets:\n  - name: t\n    " + keys
 	}
 	tests := []struct{ name, text, want string }{
-		{"unknown key", "disk: []\n", "f:1: disk: there is no such field; did you mean disks?"},
+		{"unknown key", "disk: []\n", "f:1: disk: there is no such field; the fields are smbiosSerial, switches, systemDisk, disks,"},
 		{"required key", "disks:\n- size: 1GiB\n- serial: x\n",
 			`f:3: disks[1]: invalid disk: a size of 0 bytes is not whole sectors from 4 MiB to 16 TiB`},
 		{"no size", "disks:\n- size: 1 GB\n",

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows/winapi"
-	tests "github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	tests "github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 // TestStructs compares the structures that are passed to Windows with the layout that C compilers give them, the same

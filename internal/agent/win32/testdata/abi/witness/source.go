@@ -34,7 +34,7 @@ var directories = []directory{
 	{"internal/agent/winservice", false, false},
 	{"internal/agent/transport", true, false},
 	{"cmd/csi-proxy", true, false},
-	{"internal/emulated/winapitest", false, false},
+	{"internal/testing/winapitest", false, false},
 }
 
 // A unit is the checked source of a directory.

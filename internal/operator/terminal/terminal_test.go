@@ -5,7 +5,7 @@ package terminal_test
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 func TestText(t *testing.T) {

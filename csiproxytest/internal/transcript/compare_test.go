@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 )
 
 func TestCompare(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	winio "github.com/Microsoft/go-winio"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
 // DialRaw connects to the address returned by Socket, and sends nothing.

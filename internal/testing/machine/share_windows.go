@@ -17,7 +17,7 @@ import (
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 // ShareOptions describe a share. The zero value is usable.

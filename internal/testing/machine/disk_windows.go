@@ -21,7 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	native "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/winapitest"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 // A VirtualDisk is a disk of the machine that is a VHDX file.

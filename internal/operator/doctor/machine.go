@@ -5,7 +5,7 @@ package doctor
 import (
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // The SAN policies of Windows with which new disks stay offline, by the names that diskpart has for them.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/transcript"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 )
 
 func api(sequence uint64, id string, call *nodeapi.APICall) *nodeapi.JournalEntry {

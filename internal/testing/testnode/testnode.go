@@ -22,10 +22,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/fromagent"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // Node is a running agent on the default emulated node.
@@ -90,14 +89,8 @@ func Start(t testing.TB, o Options) *Node {
 		t.Fatalf("starting the agent: %v", err)
 	}
 	n.Emulated, n.Faults.set = n.Agent.Harness.Node, n.Agent.Harness.Faults
-	n.Node = FromAgent(t, n.Agent)
+	n.Node = csiproxytest.FromAgent(t, n.Agent)
 	return n
-}
-
-// FromAgent returns the node of an agent with a configuration of its own, and stops it when the test ends.
-func FromAgent(t testing.TB, a *emulation.Agent) *csiproxytest.Node {
-	t.Helper()
-	return fromagent.Node(t, a).(*csiproxytest.Node) //nolint:forcetypeassert // as it says
 }
 
 // Reboot reboots the node; the clients are new ones afterwards, as a driver's would be.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/doctor"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // named returns facts in which everything on a node that has a name has this one.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 // Text returns the API calls of drivers among some entries of a journal, one a line, in the order in which they ended:

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/terminal"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
 // A view collects the lines of a drawing.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 func TestWrite(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // Severity is how bad a finding is.
