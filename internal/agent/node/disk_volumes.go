@@ -97,12 +97,17 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 // hiddenOf says for an error which partition Windows makes no volume of, "" for none.
 func hiddenOf(partitions []win32.Partition) string {
 	for _, p := range partitions {
-		if slices.Contains(attributesOf(p), "hidden") {
+		switch {
+		case isHidden(p):
 			return fmt.Sprintf(": its partition %d is hidden, by an attribute in its partition table", p.Number)
+		case p.Style == win32.PARTITION_STYLE_MBR && !p.Recognized:
+			return fmt.Sprintf(": its partition %d is %s; is it the right disk?", p.Number, partitionKind(p))
 		}
 	}
 	return ""
 }
+
+func isHidden(p win32.Partition) bool { return slices.Contains(attributesOf(p), "hidden") }
 
 // kindsOf says for an error what the partitions of a disk are, "" for those that Windows makes itself.
 func kindsOf(layout win32.DriveLayout) string {

@@ -129,37 +129,6 @@ func otherVolume(format string, args ...any) error {
 	return errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted, "another volume is mounted: "+format, args...)
 }
 
-// refuseMissing refuses to replace the mount point of a volume that is not present if it may come back: another disk is
-// offline and has partitions, or does not answer. The disk that is staged is brought online first.
-func (o *op) refuseMissing(s diskStep, there mounted) error {
-	paths, err := o.diskInterfaces()
-	if err != nil {
-		return err
-	}
-	disks, unknown := disksAt(o, paths, func(_ *op, d *disk) (mayHaveIt bool, err error) {
-		state, err := d.state()
-		if err != nil || state.online {
-			return false, err
-		}
-		layout, err := d.layout()
-		return !hasNoTable(layout), err
-	})
-	const repair = "bring it online or detach it, or Unstage the path"
-	for _, d := range disks {
-		if d.value && d.number != s.number {
-			return otherVolume("volume %s is mounted at %s, and may be on disk %d, which is offline; %s", there.id, s.target,
-				d.number, repair)
-		}
-	}
-	for _, d := range unknown {
-		if d.number != int64(s.number) && !errdefs.IsMissing(d.err) {
-			return otherVolume("volume %s is mounted at %s, and may be on a disk that does not answer (number %d): %v; %s",
-				there.id, s.target, d.number, d.err, repair)
-		}
-	}
-	return nil
-}
-
 // dataVolume returns the data volume of a disk, after making what is missing for it.
 func (o *op) dataVolume(s diskStep, there mounted) (winpath.VolumeID, error) {
 	d, err := o.openToStage(s)

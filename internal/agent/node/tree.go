@@ -198,8 +198,11 @@ const mbrLinux, mbrLVM = 0x83, 0x8e
 // partitionKind names the purpose of a partition.
 func partitionKind(p win32.Partition) string {
 	if p.Style != win32.PARTITION_STYLE_GPT {
-		if p.MBRType == mbrLinux || p.MBRType == mbrLVM {
+		switch p.MBRType {
+		case mbrLinux, mbrLVM:
 			return fmt.Sprintf("Linux, MBR type 0x%02x", p.MBRType)
+		case 0x11, 0x14, 0x16, 0x17, 0x1b, 0x1c, 0x1e: // pt-mbr-partnames.h of util-linux
+			return fmt.Sprintf("hidden, MBR type 0x%02x", p.MBRType)
 		}
 		return fmt.Sprintf("MBR type 0x%02x", p.MBRType)
 	}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+)
+
+// refuseMissing refuses to replace the mount point of a volume that is not present if it may come back: another disk is
+// offline and has partitions, has a hidden one, or does not answer, or an iSCSI session has lost its connection. The
+// disk that is staged is brought online first.
+func (o *op) refuseMissing(s diskStep, there mounted) error {
+	paths, err := o.diskInterfaces()
+	if err != nil {
+		return err
+	}
+	refuse := func(repair, where string, args ...any) error {
+		return otherVolume("volume %s is mounted at %s, and may be %s; %s, or Unstage the path", there.id, s.target,
+			fmt.Sprintf(where, args...), repair)
+	}
+	disks, unknown := disksAt(o, paths, (*op).maySoonHaveVolumes)
+	for _, d := range disks {
+		if d.value != "" && d.number != s.number {
+			return refuse("bring it online or detach it", "on disk %d, which %s", d.number, d.value)
+		}
+	}
+	for _, d := range unknown {
+		if d.number != int64(s.number) && !errdefs.IsMissing(d.err) {
+			return refuse("repair or detach it", "on a disk that does not answer (number %d): %v", d.number, d.err)
+		}
+	}
+	sessions, err := o.initiator().sessions()
+	switch {
+	case err != nil && o.iscsiStopped(err):
+		return nil
+	case err != nil:
+		return o.failISCSI(err, "looking for iSCSI targets that volume %s may be on", there.id)
+	}
+	for _, session := range sessions {
+		if len(session.Connections) == 0 {
+			return refuse("wait for the target or disconnect it",
+				"on a disk of the iSCSI target %s, to which the connection is lost", session.TargetName)
+		}
+	}
+	return nil
+}
+
+// maySoonHaveVolumes says why a disk has fewer volumes than it may have later, "" for none.
+func (*op) maySoonHaveVolumes(d *disk) (why string, err error) {
+	state, err := d.state()
+	if err != nil {
+		return "", err
+	}
+	layout, err := d.layout()
+	switch {
+	case err != nil:
+		return "", err
+	case !state.online && !hasNoTable(layout):
+		return "is offline", nil
+	case slices.ContainsFunc(layout.Partitions, isHidden):
+		return "has a hidden partition", nil
+	}
+	return "", nil
+}
