@@ -65,12 +65,16 @@ func accessList(dir *os.Root) ([]byte, error) {
 	return hostfiles.ReadFileIn(dir, accessFile, info, maxAccessList)
 }
 
-// shutsOut reports whether the list of an open object leaves the agent out.
-func (h *fileHandle) shutsOut(e hostfiles.Entry) (bool, error) {
-	if h.parent == nil || h.self == nil {
-		return h.parent != nil && e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0, nil
+// shutsOut returns ERROR_ACCESS_DENIED if the list of an open object leaves the agent out.
+func (h *fileHandle) shutsOut(e hostfiles.Entry) (err error) {
+	closed := h.parent != nil && e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0
+	if h.parent != nil && h.self != nil {
+		closed, err = leavesOut(h.self)
 	}
-	return leavesOut(h.self)
+	if err == nil && closed {
+		err = win32.ERROR_ACCESS_DENIED
+	}
+	return err
 }
 
 // leavesOut reports whether the list of a directory leaves the agent out. That of a new volume does not.

@@ -26,7 +26,8 @@ type content struct {
 	path  string        // of the directory on the host
 
 	root  *os.Root
-	gone  error // why it was retired
+	top   *os.File // root again, for calls that os.Root has not
+	gone  error    // why it was retired
 	opens []*fileHandle
 }
 
@@ -54,7 +55,11 @@ func (n *Node) mount(what content) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	what.node, what.root = n, root
+	top, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	what.node, what.root, what.top = n, root, top
 	n.contents[what.path] = &what
 	return &what, nil
 }
@@ -67,7 +72,7 @@ func (all contents) dismount(id guid.GUID) {
 // retire ends all use of the content and closes the host's directories: handles on it can only be closed.
 func (c *content) retire(why error) {
 	c.gone = why
-	_ = c.root.Close() // no data is lost: a directory handle holds none
+	_ = errors.Join(c.root.Close(), c.top.Close()) // no data is lost: a directory handle holds none
 	for _, h := range c.opens {
 		h.closed = true
 		_ = h.release()

@@ -25,6 +25,32 @@ func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	return called(n, "NtCreateFile", object, func() (kernel.Handle, error) { return n.openFile(dir, name, how) })
 }
 
+// QueryAttributes implements kernel.Files.
+func (n *Node) QueryAttributes(path string) error {
+	return n.call("NtQueryFullAttributesFile", path, func() error { return n.queryAttributes(path) })
+}
+
+func (n *Node) queryAttributes(path string) error {
+	p, err := ntpath.ParseVerbatim(path)
+	if err != nil {
+		return err
+	}
+	at, err := n.reach(p, false, true)
+	if err != nil {
+		return err
+	}
+	defer at.close()
+	switch {
+	case at.dir != nil && at.entry == nil:
+		return win32.ERROR_FILE_NOT_FOUND
+	case p.Slash && at.entry != nil && !at.entry.IsDir():
+		return win32.ERROR_INVALID_NAME
+	case at.dir == nil:
+		return nil
+	}
+	return at.content.admits(&fileHandle{info: at.entry.Info})
+}
+
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
 	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
 	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
@@ -86,7 +112,7 @@ func (h *fileHandle) below(p ntpath.Path, follow bool) (at *location, next *ntpa
 	}
 	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
 	if err = hostfiles.CheckNotLink(dir); err == nil {
-		next, err = at.descend(p, follow)
+		next, err = at.descend(p, 0, follow)
 	}
 	if err != nil || next != nil {
 		at.close()
@@ -134,12 +160,10 @@ func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, e
 			return nil, err
 		}
 	}
-	closed, err := h.shutsOut(e)
-	switch {
-	case err != nil:
-	case closed && !allowedByDirectory(how):
-		err = win32.ERROR_ACCESS_DENIED
-	default:
+	if !allowedByDirectory(how) {
+		err = h.shutsOut(e)
+	}
+	if err == nil {
 		err = c.admits(h)
 	}
 	if err != nil {

@@ -88,23 +88,25 @@ func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path
 	if len(p.Names) == 0 {
 		return &location{content: c}, nil, nil
 	}
-	dir, err := c.root.OpenRoot(".")
-	if err != nil {
-		return nil, nil, err
+	at = &location{content: c}
+	if at.dir, at.above = hostfiles.OpenStraight(c.top, p.Names[:len(p.Names)-1]); at.dir == nil {
+		if at.dir, err = c.root.OpenRoot("."); err != nil {
+			return nil, nil, err
+		}
 	}
-	at = &location{content: c, dir: dir}
-	if next, err = at.descend(p, follow); err != nil || next != nil {
+	if next, err = at.descend(p, len(at.above), follow); err != nil || next != nil {
 		at.close()
 		return nil, next, err
 	}
 	return at, nil, nil
 }
 
-// descend goes along a path from the root of its volume. If next is not nil, it is where a link on the way leads.
-func (p *location) descend(path ntpath.Path, follow bool) (next *ntpath.Path, err error) {
+// descend goes along a path from its name with the number start. If next is not nil, it is where a link on the way
+// leads.
+func (p *location) descend(path ntpath.Path, start int, follow bool) (next *ntpath.Path, err error) {
 	end := len(path.Names) - 1
-	for i, name := range path.Names[:end] {
-		e, below, err := hostfiles.Enter(p.dir, name)
+	for i := start; i < end; i++ {
+		e, below, err := hostfiles.Enter(p.dir, path.Names[i])
 		switch {
 		case err == nil && e.Tag != 0:
 			return p.content.follow(p, e, path, i)

@@ -40,7 +40,9 @@ func BenchmarkProgram(b *testing.B) {
 		&filesystem.PathExistsResponse{Exists: true}}
 	start := func(b *testing.B) *testnode.Process {
 		b.Helper()
-		p := testnode.BeginCommand(b, exec.Command(file))
+		program := exec.Command(file)
+		program.Dir = `C:\` // Wine looks for the rest of a path below the directory in which a program begins
+		p := testnode.BeginCommand(b, program)
 		for {
 			// A program may have its pipe before it takes connections: gRPC would wait for twenty seconds.
 			ctx, cancel := context.WithTimeout(b.Context(), 100*time.Millisecond)

@@ -26,7 +26,9 @@ func fileScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) { twice(d, "PathExists", values{path: d.directory()}) },
 			failure: func(d *driver) {
-				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
+				for _, function := range []string{"QueryAttributes", "OpenFile"} {
+					d.node.Faults.Add(testnode.Fault{Function: function, Error: win32.ERROR_ACCESS_DENIED})
+				}
 				d.fails("a path that cannot be opened", codes.PermissionDenied, "PathExists", values{path: pods})
 			},
 		},

@@ -35,7 +35,7 @@ func TestFloods(t *testing.T) {
 			t.Parallel()
 			g := attack(t, testnode.Options{Limits: limits.Limits{Operations: 16, ClientOperations: 8,
 				ClientConnections: 100, Wait: 100 * time.Millisecond}})
-			_, release := g.Hang(csiproxytest.Calls{Function: "OpenFile", Object: neverAnswers})
+			_, release := g.Hang(csiproxytest.Calls{Function: "QueryAttributes", Object: neverAnswers})
 			defer release()
 			a := agentAddress{socket: g.Socket("filesystem", "v2alpha1")}
 			end := a.attackWith(t, name)
@@ -118,7 +118,7 @@ func startVictim(t *testing.T) *victim {
 	caller.OK(t, err)
 	defer c.Close() //nolint:errcheck // over
 	caller.OK(t, only(c.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
-		Function: "OpenFile", Object: neverAnswers, Hang: true,
+		Function: "QueryAttributes", Object: neverAnswers, Hang: true,
 	}})))
 	a := agentAddress{filepath.Join(sockets, "csi-proxy-filesystem-v2alpha1.sock"), metrics}
 	conn, err := newConn(a.socket)

@@ -131,7 +131,7 @@ func fill(m protoreflect.Message, values map[string][]any, i int) (count int) {
 var reading = []string{
 	"AccessList", "AdapterInterfaces", "DependentServices", "DevicesForISCSISession", "DiskFreeSpace", "DiskInterfaces",
 	"FinalPath", "FsInformation", "ISCSIDiscoveryMechanisms", "ISCSIPersistentLogins", "ISCSISessionList", "Information",
-	"QueryService", "ReadAt", "RegistryStrings", "ReportISCSISendTargetPortals", "ReportISCSITargetPortals",
+	"QueryAttributes", "QueryService", "ReadAt", "RegistryStrings", "ReportISCSISendTargetPortals", "ReportISCSITargetPortals",
 	"ReportISCSITargets", "SMBGlobalMappings", "SystemFirmwareTable", "SystemWindowsDirectory", "VolumeInformation",
 	"VolumeNameForMountPoint", "VolumeNames", "VolumePathNames", "WaitForDeviceInstalls",
 }

@@ -16,7 +16,7 @@ func pathQuestions() []Question {
 	return []Question{
 		{38, "May a directory be moved below which a volume is mounted, and does the mount manager follow the mount point?",
 			askMoved},
-		{58, "What does an opening with OBJ_DONT_REPARSE come to, of a link, of what is below one, and of what is missing?", askUnfollowed},
+		{58, "What do looks with OBJ_DONT_REPARSE come to, of a link, of what is below one, and of what is missing?", askUnfollowed},
 	}
 }
 
@@ -56,8 +56,8 @@ func askMoved(q *inquiry) {
 		false: ""}[name == volume]
 }
 
-// askUnfollowed opens by a path with links that lead somewhere and nowhere. The agent takes success, and that the last
-// name is missing, for answers, and walks after any other.
+// askUnfollowed opens by a path with links that lead somewhere and nowhere, and asks for its attributes. The agent takes
+// success, and that the last name is missing, for answers, and walks after any other.
 func askUnfollowed(q *inquiry) {
 	dir, answers := machine.RandomName(), note(q, map[string]string{})
 	q.check(q.makeDirectory(mountParent, dir))
@@ -83,6 +83,9 @@ func askUnfollowed(q *inquiry) {
 		h, err := q.Kernel.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{Access: win32.FILE_READ_ATTRIBUTES, Share: shareAll,
 			Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT, DontReparse: true})
 		answers[name] = verdict(err)
+		if asked := verdict(q.Kernel.QueryAttributes(`\\?\` + path)); asked != answers[name] {
+			answers[name] += ", by its attributes: " + asked
+		}
 		if err == nil {
 			found, err := winfs.LookAt(h)
 			q.check(err)

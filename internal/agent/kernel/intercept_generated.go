@@ -30,6 +30,9 @@ func (k *intercepted) ResizePartition(diskNumber uint32, offset int64, sizeBytes
 func (k *intercepted) OnlinePartition(diskNumber uint32, offset int64) error {
 	return k.call(Call{Function: "OnlinePartition", Object: fmt.Sprintf("disk %d, offset %d", diskNumber, offset)}, func() error { return k.kernel.OnlinePartition(diskNumber, offset) })
 }
+func (k *intercepted) QueryAttributes(path string) error {
+	return k.call(Call{Function: "QueryAttributes", Object: path}, func() error { return k.kernel.QueryAttributes(path) })
+}
 func (k *intercepted) SystemWindowsDirectory() (string, error) {
 	return returned(k, Call{Function: "SystemWindowsDirectory"}, func() (string, error) { return k.kernel.SystemWindowsDirectory() })
 }

@@ -83,6 +83,11 @@ type Files interface {
 	// interpreted further: . and .. are not special, and the kernel expands no short names.
 	OpenFile(dir Handle, name string, how OpenOptions) (Handle, error)
 
+	// QueryAttributes asks for the attributes of what is at a \\?\ path on a drive, and fails if nothing is
+	// (NtQueryFullAttributesFile). It follows links no more than OpenFile with DontReparse, and needs no right to the
+	// object that the list of its directory does not give.
+	QueryAttributes(path string) error
+
 	// SystemWindowsDirectory returns the directory of the running Windows, mostly C:\Windows (GetSystemWindowsDirectoryW).
 	SystemWindowsDirectory() (string, error)
 }

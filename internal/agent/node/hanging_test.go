@@ -91,7 +91,7 @@ func (h *hanging) reads() map[string]objectRead {
 		"GetVolumeStats":            volume("DiskFreeSpace", of(by(h.Node).GetVolumeStats)),
 		"IsVolumeFormatted":         volume("VolumeInformation", of(by(h.Node).IsVolumeFormatted)),
 		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(by(h.Node).GetDiskNumberFromVolumeID)),
-		"PathExists":                text("OpenFile", one, one, two, exists),
+		"PathExists":                text("QueryAttributes", one, one, two, exists),
 		"PathExists in a volume":    text("OpenFile", strings.Trim(h.volumes[0], `\?`), leafPath+`\below`, two, exists),
 		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of(by(h.Node).IsSymlink)),
 		"GetVolumeIDFromTargetPath": text("OpenFile", leafPath, leafPath, leafParent+`\other`,

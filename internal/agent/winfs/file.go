@@ -55,8 +55,20 @@ type File struct {
 
 // Exists reports whether anything is at a path; a link or mount point counts, wherever it leads.
 func (fs *FS) Exists(path winpath.Path) (bool, error) {
+	root, rest, err := fs.checkDirs(path)
+	if err != nil {
+		return false, err
+	}
+	if len(rest) > 0 {
+		switch err := fs.kernel.QueryAttributes(path.Extended()); {
+		case err == nil:
+			return true, nil
+		case errdefs.HasCode(err, win32.ERROR_FILE_NOT_FOUND):
+			return false, nil
+		}
+	}
 	// what the object's own list may not allow, its directory's does
-	loc, _, err := fs.reach(path, Walk{}, kernel.OpenOptions{Asynchronous: true}, Walk{}.links())
+	loc, _, err := fs.walkTo(path, root, rest, Walk{}, kernel.OpenOptions{Asynchronous: true}, Walk{}.links())
 	if errdefs.IsMissing(err) {
 		return false, nil
 	}

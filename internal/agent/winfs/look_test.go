@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 )
 
-// A look at a path is one kernel call to open it, however deep it is. A link on the way costs the walk as well, also
+// A look at a path is one kernel call, however deep it is. A link on the way costs the walk as well, also
 // where the operator made it the working directory. What is missing above the last name is walked to, for its error.
 func TestLooksAreOneStep(t *testing.T) {
 	n := newNode(t)
@@ -56,7 +56,7 @@ func TestLooksAreOneStep(t *testing.T) {
 		} {
 			opens := 0
 			n.around = func(call kernel.Call, do func() error) error {
-				if call.Function == "OpenFile" {
+				if call.Function == "OpenFile" || call.Function == "QueryAttributes" {
 					opens++
 				}
 				return do()
@@ -87,6 +87,9 @@ func TestTheWalkDecides(t *testing.T) {
 		win32.ERROR_IO_DEVICE: true,
 	} {
 		n.around = func(call kernel.Call, do func() error) error {
+			if call.Function == "QueryAttributes" {
+				return fault(call, code)
+			}
 			if call.Function == "OpenFile" {
 				if how, _ := call.Parameters[0].(kernel.OpenOptions); how.DontReparse {
 					return fault(call, code)
@@ -97,6 +100,10 @@ func TestTheWalkDecides(t *testing.T) {
 		for _, name := range []string{"dir", `dir\file`, "link", "nowhere", "gone", "volume", "foreign"} {
 			if exists, err := n.exists(pods + `\` + name); exists != walks || err != nil {
 				t.Errorf("%s after %v: %t, %v", name, code, exists, err)
+			}
+			err := n.run(func(files *winfs.FS) error { _, err := files.Stat(n.path(pods + `\` + name)); return err })
+			if (err == nil) != walks {
+				t.Errorf("%s after %v: %v", name, code, err)
 			}
 		}
 	}

@@ -86,6 +86,12 @@ func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *in
 			return nil, nil, err
 		}
 	}
+	return fs.walkTo(path, root, rest, w, how, links)
+}
+
+// walkTo walks to the object at a path and opens it, as Open does.
+func (fs *FS) walkTo(path, root winpath.Path, rest []string, w Walk, how kernel.OpenOptions,
+	links *int) (*Location, kernel.Handle, error) {
 	loc, err := fs.walk(path, root, rest, w, links)
 	if err != nil {
 		return nil, nil, err

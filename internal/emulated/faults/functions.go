@@ -14,7 +14,7 @@ func Functions() []string {
 		"WaitForDeviceInstalls", "UpdateStorageCache",
 		"ResizePartition", "OnlinePartition",
 		// Files
-		"OpenFile", "SystemWindowsDirectory",
+		"OpenFile", "QueryAttributes", "SystemWindowsDirectory",
 		// Handle
 		"DeviceIoControl", "ReadAt", "Flush", "FinalPath", "Information", "SetInformation",
 		"FsInformation", "AccessList", "SetAccessList", "Rename",

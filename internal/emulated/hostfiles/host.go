@@ -199,7 +199,11 @@ func ReadFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byt
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
+	content := make([]byte, info.Size())
+	if _, err = io.ReadFull(f, content); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errNotOurs // it has become shorter
+	}
+	return content, err
 }
 
 // errNotOurs means that a reserved name is not a file that this package made.

@@ -7,6 +7,7 @@ package windows
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,6 +123,35 @@ func TestOpenWithoutLinks(t *testing.T) {
 				t.Errorf("%q is %q, %v", path, stored, err)
 			}
 			must(t, h.Close())
+		}
+	}
+}
+
+// What is there is found in one call. Wine looks for the rest of the path below the directory in which a process began.
+func TestQueryAttributes(t *testing.T) {
+	const variable = "CSI_PROXY_TEST_AT_ROOT"
+	if os.Getenv(variable) == "" {
+		program, err := os.Executable()
+		must(t, err)
+		again := exec.Command(program, "-test.run=^TestQueryAttributes$")
+		again.Dir, again.Env = `C:\`, append(os.Environ(), variable+"=1")
+		if output, err := again.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		return
+	}
+	base := finalPath(t, tree(t), win32.VOLUME_NAME_DOS)
+	for range 2 { // the first call opens the root of the drive
+		for path, want := range map[string]win32.Errno{
+			base: 0, base + `\SUB`: 0, strings.Replace(base, "C:", "c:", 1) + `\sub\file.txt`: 0,
+			base + `\none`: win32.ERROR_FILE_NOT_FOUND, base + `\none\below`: win32.ERROR_PATH_NOT_FOUND,
+			base + `\Sub\file.txt\below`: win32.ERROR_PATH_NOT_FOUND, `\\?\Q:\none`: win32.ERROR_PATH_NOT_FOUND,
+			base[len(win32Prefix):]: win32.ERROR_INVALID_NAME, `\\?\UNC\server\share`: win32.ERROR_INVALID_NAME,
+			`\\?\C:`: win32.ERROR_INVALID_NAME, base + "\x00": win32.ERROR_INVALID_NAME,
+		} {
+			if err := (Kernel{}).QueryAttributes(path); (err != nil) != (want != 0) || err != nil && code(err) != want {
+				t.Errorf("%q: got %v, want %v", path, err, want)
+			}
 		}
 	}
 }

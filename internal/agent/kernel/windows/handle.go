@@ -197,16 +197,15 @@ func (k Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions)
 	flags := uint32(windows.OBJ_CASE_INSENSITIVE)
 	switch {
 	case how.DontReparse:
-		drive, below, ok := strings.Cut(strings.TrimPrefix(name, win32Prefix), `\`)
-		if !ok || dir != nil || len(drive) != len("C:") || !strings.HasPrefix(name, win32Prefix) {
+		if dir != nil {
 			return nil, invalid(win32.ERROR_INVALID_NAME)
 		}
-		of, done, err := k.driveRoot(drive)
+		of, below, done, err := k.belowDrive(function, name)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
-		root, native, flags = of.windows(), below, flags|windows.OBJ_DONT_REPARSE
+		root, native, flags = of, below, flags|windows.OBJ_DONT_REPARSE
 	case dir == nil:
 		rest, ok := strings.CutPrefix(name, win32Prefix)
 		if !ok {
@@ -250,6 +249,39 @@ func (k Kernel) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions)
 	opened := newHandle(h, object)
 	opened.asynchronous = how.Asynchronous
 	return opened, nil
+}
+
+// QueryAttributes calls NtQueryFullAttributesFile.
+func (k Kernel) QueryAttributes(path string) error {
+	const function = "NtQueryFullAttributesFile"
+	root, below, done, err := k.belowDrive(function, path)
+	if err != nil {
+		return err
+	}
+	defer done()
+	name, err := windows.NewNTUnicodeString(below)
+	if err != nil {
+		return &kernel.Error{Function: function, Object: path, Code: win32.ERROR_INVALID_NAME}
+	}
+	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
+		Attributes: windows.OBJ_CASE_INSENSITIVE | windows.OBJ_DONT_REPARSE}
+	attributes.Length = uint32(unsafe.Sizeof(attributes))
+	var information [56]byte // FILE_NETWORK_OPEN_INFORMATION; that it comes is the answer
+	return failure(function, path, winapi.NtQueryFullAttributesFile(&attributes, &information[0]))
+}
+
+// belowDrive splits a path into the root of its drive, which is open until done is called, and the rest.
+func (k Kernel) belowDrive(function, path string) (root windows.Handle, below string, done func(), err error) {
+	rest, verbatim := strings.CutPrefix(path, win32Prefix)
+	drive, below, ok := strings.Cut(rest, `\`)
+	if !ok || !verbatim || len(drive) != len("C:") {
+		return 0, "", nil, &kernel.Error{Function: function, Object: path, Code: win32.ERROR_INVALID_NAME}
+	}
+	of, done, err := k.driveRoot(drive)
+	if err != nil {
+		return 0, "", nil, err
+	}
+	return of.windows(), below, done, nil
 }
 
 // systemRoot is the root of the drive that Windows runs from, once it was needed. Nothing can take that drive away, so

@@ -106,14 +106,29 @@ static ULONG mark(ULONG *attributes, HANDLE root, const WCHAR *name, size_t leng
 	return tag;
 }
 
+// ask_attributes asks for those of a path, which Wine looks for below the process's directory if it is relative.
+static NTSTATUS ask_attributes(attributes_function old, OBJECT_ATTRIBUTES *path, void *out, ULONG size, ULONG class)
+{
+	if (!path->RootDirectory)
+		return old(path, out);
+	HANDLE h;
+	IO_STATUS_BLOCK status;
+	NTSTATUS answer = old_open(&h, FILE_READ_ATTRIBUTES, path, &status, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, FILE_OPEN_FOR_BACKUP_INTENT);
+	if (answer < 0)
+		return answer;
+	answer = old_information(h, &status, out, size, class);
+	NtClose(h);
+	return answer;
+}
+
 // by_name asks for a path's attributes, which are at an offset of the answer.
-static NTSTATUS by_name(attributes_function old, const OBJECT_ATTRIBUTES *path, void *out, size_t offset)
+static NTSTATUS by_name(attributes_function old, const OBJECT_ATTRIBUTES *path, void *out, ULONG size, ULONG class, size_t offset)
 {
 	NTSTATUS answer;
 	struct way *w = resolve(path, FALSE, &answer);
 	if (!w)
 		return answer;
-	answer = old(&w->attributes, out);
+	answer = ask_attributes(old, &w->attributes, out, size, class);
 	const UNICODE_STRING *name = w->attributes.ObjectName;
 	if (answer >= 0 && name == &w->name)
 		mark((ULONG *)((BYTE *)out + offset), w->attributes.RootDirectory, name->Buffer, name->Length / sizeof(WCHAR));
@@ -125,12 +140,12 @@ static NTSTATUS by_name(attributes_function old, const OBJECT_ATTRIBUTES *path, 
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/ns-wdm-_file_network_open_information
 enum { BASIC_ATTRIBUTES = 32, NETWORK_OPEN_ATTRIBUTES = 48 };
 
-NTSTATUS WINAPI links_attributes(const OBJECT_ATTRIBUTES *path, void *out) { return by_name(old_attributes, path, out, BASIC_ATTRIBUTES); }
-
-NTSTATUS WINAPI links_full_attributes(const OBJECT_ATTRIBUTES *path, void *out) { return by_name(old_full_attributes, path, out, NETWORK_OPEN_ATTRIBUTES); }
-
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/ne-wdm-_file_information_class
 enum { BASIC = 4, RENAME = 10, DISPOSITION = 13, ALL = 18, NETWORK_OPEN = 34, ATTRIBUTE_TAG = 35, DISPOSITION_EX = 64, RENAME_EX = 65, STAT = 68 };
+
+NTSTATUS WINAPI links_attributes(const OBJECT_ATTRIBUTES *path, void *out) { return by_name(old_attributes, path, out, 40, BASIC, BASIC_ATTRIBUTES); }
+
+NTSTATUS WINAPI links_full_attributes(const OBJECT_ATTRIBUTES *path, void *out) { return by_name(old_full_attributes, path, out, 56, NETWORK_OPEN, NETWORK_OPEN_ATTRIBUTES); }
 
 // mark_with_tag marks a directory's attributes, which the tag follows.
 static void mark_with_tag(ULONG *attributes, HANDLE h)

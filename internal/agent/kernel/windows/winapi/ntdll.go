@@ -4,6 +4,16 @@
 
 package winapi
 
+// NtQueryFullAttributesFile asks for the FILE_NETWORK_OPEN_INFORMATION of a path. It does not follow a link in its last
+// place.
+//
+//	NTSTATUS NtQueryFullAttributesFile(
+//	  [in]  POBJECT_ATTRIBUTES             ObjectAttributes,
+//	  [out] PFILE_NETWORK_OPEN_INFORMATION FileInformation
+//	);
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/nf-ntifs-ntqueryfullattributesfile
+//sys	NtQueryFullAttributesFile(attributes *windows.OBJECT_ATTRIBUTES, information *byte) (ntstatus error) = ntdll.NtQueryFullAttributesFile
+
 // NtQueryVolumeInformationFile asks the file system of an open file. The handle needs no access right for the sizes.
 //
 //	NTSTATUS NtQueryVolumeInformationFile(

@@ -62,6 +62,7 @@ var (
 	procReportIScsiTargetsW               = modiscsidsc.NewProc("ReportIScsiTargetsW")
 	procSetIScsiInitiatorCHAPSharedSecret = modiscsidsc.NewProc("SetIScsiInitiatorCHAPSharedSecret")
 	procGetSystemFirmwareTable            = modkernel32.NewProc("GetSystemFirmwareTable")
+	procNtQueryFullAttributesFile         = modntdll.NewProc("NtQueryFullAttributesFile")
 	procNtQueryVolumeInformationFile      = modntdll.NewProc("NtQueryVolumeInformationFile")
 	procDispatchMessageW                  = moduser32.NewProc("DispatchMessageW")
 	procPeekMessageW                      = moduser32.NewProc("PeekMessageW")
@@ -189,6 +190,14 @@ func GetSystemFirmwareTable(provider uint32, id uint32, buffer *byte, size uint3
 	written = uint32(r0)
 	if written == 0 {
 		err = errnoErr(e1)
+	}
+	return
+}
+
+func NtQueryFullAttributesFile(attributes *windows.OBJECT_ATTRIBUTES, information *byte) (ntstatus error) {
+	r0, _, _ := syscall.SyscallN(procNtQueryFullAttributesFile.Addr(), uintptr(unsafe.Pointer(attributes)), uintptr(unsafe.Pointer(information)))
+	if r0 != 0 {
+		ntstatus = windows.NTStatus(r0)
 	}
 	return
 }
