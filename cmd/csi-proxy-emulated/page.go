@@ -15,7 +15,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
@@ -52,7 +51,7 @@ func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agen
 		return nil, err
 	}
 	logger.Info("serving the page", "url", "http://"+l.Addr().String()+"/", "readOnly", f.readOnly)
-	closePage := webserver.Serve(l, handler)
+	closePage := page.Serve(l, handler)
 	return func() {
 		closePage()
 		closeClient()

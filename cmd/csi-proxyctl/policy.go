@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
@@ -154,7 +153,7 @@ func parseClient(texts []string) (transport.Peer, error) {
 
 // parseMethod returns the path on the wire of a method, GROUP/VERSION/METHOD.
 func parseMethod(text string) (path string, err error) {
-	m, err := methods.Parse(text)
+	m, err := policy.ParseMask(text)
 	if err != nil {
 		return "", err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
@@ -115,7 +114,7 @@ func unknownCalls(function, method string) string {
 	if function != "" && faults.FunctionNamed(function) == "" {
 		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, faults.Functions()))
 	}
-	mask, err := methods.Parse(method)
+	mask, err := policy.ParseMask(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
 		return ""
 	}

@@ -8,10 +8,14 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
+	"sync"
+	"time"
 )
+
+// maxConnections is how many connections may be open: scrapes and probes need a handful.
+const maxConnections = 256
 
 // Serve serves /metrics, /healthz and /readyz over plain HTTP without authentication, best on a loopback address.
 // Healthz is OK while the process and its listeners live, readyz when calls would be served. Stop ends it.
@@ -20,7 +24,36 @@ func (m *Metrics) Serve(l net.Listener) (stop func()) {
 	mux.HandleFunc("GET /metrics", m.scrape)
 	mux.HandleFunc("GET /healthz", answer(m.health.Live))
 	mux.HandleFunc("GET /readyz", answer(m.health.Ready))
-	return webserver.Serve(l, ownNames(mux))
+	s := &http.Server{Handler: ownNames(mux), ConnState: closeOldest(), MaxHeaderBytes: 8 << 10,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 20 * time.Second, IdleTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second) // for running answers
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
+}
+
+// closeOldest keeps at most maxConnections open. One more closes the oldest: so no number of connections, whatever they
+// send or leave unread, keeps out a probe.
+func closeOldest() func(net.Conn, http.ConnState) {
+	var mu sync.Mutex
+	var open []net.Conn
+	return func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			if open = append(open, c); len(open) > maxConnections {
+				_ = open[0].Close()
+				open = slices.Delete(open, 0, 1)
+			}
+		case http.StateClosed:
+			open = slices.DeleteFunc(open, func(other net.Conn) bool { return other == c })
+		}
+	}
 }
 
 // ownNames refuses a request that came to a loopback address for a name of another machine: a page in a browser on this

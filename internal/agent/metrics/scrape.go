@@ -13,8 +13,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/common/expfmt"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 )
 
 // scrapes makes the answers of /metrics, one at a time. Whatever asks while one is made shares the next, which is begun
@@ -86,13 +84,17 @@ func (m *Metrics) scrape(w http.ResponseWriter, r *http.Request) {
 	body := m.scrapes.get()
 	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	w.Header().Set("Vary", "Accept-Encoding")
-	if !acceptsGzip(r) {
-		webserver.SendLater(w, unpacked(body))
+	if acceptsGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body)
 		return
 	}
-	w.Header().Set("Content-Encoding", "gzip")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	webserver.SendLater(w, bytes.NewReader(body))
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err == nil {
+		// Without a buffer of this size, net/http would copy with a larger one for each client.
+		_, _ = io.CopyBuffer(struct{ io.Writer }{w}, z, make([]byte, 4<<10)) //nolint:gosec // we compressed it ourselves
+	}
 }
 
 // acceptsGzip reports whether a request lists gzip without a weight of 0 (RFC 9110, 12.5.3).
@@ -105,17 +107,4 @@ func acceptsGzip(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// unpacked is a compressed body that is written as text.
-type unpacked []byte
-
-// WriteTo implements io.WriterTo.
-func (u unpacked) WriteTo(w io.Writer) (int64, error) {
-	z, err := gzip.NewReader(bytes.NewReader(u))
-	if err != nil {
-		return 0, err
-	}
-	// net/http would copy with a larger buffer for each client
-	return io.CopyBuffer(struct{ io.Writer }{w}, z, make([]byte, 4<<10)) //nolint:gosec // we compressed it ourselves
 }

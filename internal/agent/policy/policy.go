@@ -12,7 +12,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
@@ -131,7 +130,7 @@ func allows(what, list string) string {
 // A mask is methods as a policy selects them: a mask of names, or all that change nothing.
 type mask struct {
 	text  string
-	names methods.Mask
+	names Mask
 	reads bool
 }
 
@@ -142,7 +141,7 @@ func parseMask(text string) (mask, error) {
 	if text == reading {
 		return mask{text: text, reads: true}, nil
 	}
-	m, err := methods.Parse(text)
+	m, err := ParseMask(text)
 	return mask{text: text, names: m}, err
 }
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
@@ -25,7 +25,7 @@ type Fault struct {
 	Code     uint32 // the control code or information class; 0: any
 	Object   string // a part of the object, in any case; empty: any
 
-	Method string // a mask of API methods, see methods.Parse
+	Method string // a mask of API methods, see policy.ParseMask
 
 	Skip  int // how many such calls pass first
 	Times int // how many are then disturbed; 0: all
@@ -81,7 +81,7 @@ func (f Fault) problem() string {
 			effects++
 		}
 	}
-	_, maskErr := methods.Parse(f.Method)
+	_, maskErr := policy.ParseMask(f.Method)
 	switch {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"

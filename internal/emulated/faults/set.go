@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
@@ -32,7 +32,7 @@ type Set struct {
 type active struct {
 	id       uint64
 	fault    Fault // as it was added
-	mask     methods.Mask
+	mask     policy.Mask
 	skip     int // how many calls still pass
 	left     int // how many are still disturbed, when Times is not 0
 	injected uint64
@@ -64,7 +64,7 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 		return 0, nil, ErrNoCrash
 	}
 	f.Function = FunctionNamed(f.Function)
-	mask, _ := methods.Parse(f.Method) // Check has parsed it before
+	mask, _ := policy.ParseMask(f.Method) // Check has parsed it before
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 )
 
 // A Query selects entries. The zero value selects all.
 type Query struct {
 	After     uint64    // only entries with higher sequence numbers
 	Limit     int       // at most this many; 0: all
-	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all. See methods.Parse.
+	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all. See policy.ParseMask.
 	Function  string    // kernel calls of this function, in any case
 	Object    string    // calls that name this text, in any case: in the object, the arguments or the request
 	RequestID string    // one API call and the kernel calls made for it
@@ -33,7 +33,7 @@ type Found struct {
 // Find returns the entries that a query selects; old ones may be gone. It fails when Methods is not a valid mask.
 func (j *Journal) Find(q Query) (Found, error) {
 	if q.Methods != "" {
-		if _, err := methods.Parse(q.Methods); err != nil {
+		if _, err := policy.ParseMask(q.Methods); err != nil {
 			return Found{}, err
 		}
 	}
@@ -75,7 +75,7 @@ func (j *Journal) Find(q Query) (Found, error) {
 func (q Query) filter(all []*Entry) func(*Entry) bool {
 	ofMethod := map[string]bool{} // by request id
 	if q.Methods != "" {
-		mask, _ := methods.Parse(q.Methods)
+		mask, _ := policy.ParseMask(q.Methods)
 		for _, e := range all {
 			if e != nil && mask.Match(e.Method) {
 				ofMethod[e.RequestID] = true

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 )
 
 // The number of requests that are answered at once is bounded.
@@ -50,7 +48,7 @@ func TestUnreadAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer webserver.Serve(l, (&page{}).guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	defer Serve(l, (&page{}).guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 8<<20)) // more than the system keeps
 	})))()
 	for range maxAnswers + 1 {

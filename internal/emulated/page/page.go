@@ -104,6 +104,16 @@ const (
 func (p *page) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	answers := make(chan struct{}, maxAnswers)
+	// It keeps an answer until it is whole: a client that does not read takes no place from others.
+	answer := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case answers <- struct{}{}:
+			defer func() { <-answers }()
+			next.ServeHTTP(w, r)
+		default:
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+		}
+	}), answerTimeout, "the agent has not answered in time")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -127,14 +137,7 @@ func (p *page) guard(next http.Handler) http.Handler {
 			http.Error(w, "the request's body has not come: "+err.Error(), http.StatusBadRequest)
 			return
 		}
-		select {
-		case answers <- struct{}{}:
-			defer func() { <-answers }()
-		default:
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
-			return
-		}
-		next.ServeHTTP(w, r)
+		answer.ServeHTTP(w, r)
 	})
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
@@ -59,7 +58,7 @@ func open(t *testing.T, readOnly bool) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(webserver.Serve(l, handler))
+	t.Cleanup(page.Serve(l, handler))
 	s.address = l.Addr().String()
 	_, html, _ := s.send("GET", "/", "", nil)
 	s.token = regexp.MustCompile(`name="token" content="([A-Z2-7]{26})"`).FindStringSubmatch(html)[1]

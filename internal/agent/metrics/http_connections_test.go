@@ -17,7 +17,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/webserver"
 )
 
 // Half requests are kept up to a number, and push out one another, not a probe that comes among them.
@@ -32,7 +31,7 @@ func TestHalfRequests(t *testing.T) {
 		}
 	}
 	probe(t, address) // afterwards the server has accepted all of them
-	for i, c := range conns[:opened-webserver.MaxConnections] {
+	for i, c := range conns[:opened-maxConnections] {
 		_ = c.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := c.Read(make([]byte, 1)); os.IsTimeout(err) {
 			t.Fatalf("connection %d of %d is still open", i, opened)
@@ -75,7 +74,7 @@ func serve(t *testing.T) net.Addr {
 // Connections that were answered and are kept open are no more than the others.
 func TestIdleConnections(t *testing.T) {
 	address := serve(t)
-	const opened = webserver.MaxConnections + 50
+	const opened = maxConnections + 50
 	var conns []net.Conn
 	for range opened {
 		c := send(t, address, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -84,7 +83,7 @@ func TestIdleConnections(t *testing.T) {
 		}
 		conns = append(conns, c)
 	}
-	for i, c := range conns[:opened-webserver.MaxConnections] {
+	for i, c := range conns[:opened-maxConnections] {
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := io.Copy(io.Discard, c); err != nil {
 			t.Fatalf("connection %d of %d is still open: %v", i, opened, err)
@@ -109,15 +108,15 @@ func TestUnreadAnswers(t *testing.T) {
 		return n
 	}
 	text, before := get(), inUse()
-	for i := range webserver.MaxConnections + 50 {
+	for i := range maxConnections + 50 {
 		unread(t, address)
 		if i%50 == 0 {
 			probe(t, address)
 		}
 	}
 	probe(t, address)
-	if kept := inUse() - before; kept > text*webserver.MaxConnections/2 {
-		t.Errorf("%d clients that read nothing of %d bytes keep %d", webserver.MaxConnections, text, kept)
+	if kept := inUse() - before; kept > text*maxConnections/2 {
+		t.Errorf("%d clients that read nothing of %d bytes keep %d", maxConnections, text, kept)
 	}
 	for range 10 {
 		var scrapers sync.WaitGroup

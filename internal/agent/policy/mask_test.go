@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package methods_test
+package policy_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/methods"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 )
 
 func TestMasks(t *testing.T) {
@@ -30,7 +30,7 @@ func TestMasks(t *testing.T) {
 		"/v1alpha2.iSCSI/ListTargetPortals": {"/v1alpha2.Iscsi/ListTargetPortals"},
 		"volume/Rescan":                     nil,
 	} {
-		m, err := methods.Parse(mask)
+		m, err := policy.ParseMask(mask)
 		if err != nil {
 			t.Errorf("%s: %v", mask, err)
 		}
@@ -49,21 +49,21 @@ func TestMasks(t *testing.T) {
 func TestNoMasks(t *testing.T) {
 	for _, text := range []string{"", "/", "disk/", "/Disk/Rescan", "/v1.Disk", "/csiproxy.admin.v1alpha1.Admin/GetTree",
 		"disk/one/Rescan", "a/v1/b/c", "/v1.Disk/Rescan/x"} {
-		if m, err := methods.Parse(text); err == nil {
+		if m, err := policy.ParseMask(text); err == nil {
 			t.Errorf("%q: got %+v", text, m)
 		}
 	}
-	if (methods.Mask{}).Match("/v1.Disk/Rescan") {
+	if (policy.Mask{}).Match("/v1.Disk/Rescan") {
 		t.Error("the zero mask selects something")
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseMask(f *testing.F) {
 	for _, seed := range []string{"disk", "disk/v1/ListDiskIDs", "/v1.Disk/ListDiskIDs", "*", "//", "a/b/c/d"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		m, err := methods.Parse(text)
+		m, err := policy.ParseMask(text)
 		if strings.HasPrefix(text, "/") && (err == nil) != m.Match(text) {
 			t.Errorf("%q is a path: got %v, and it selects itself: %v", text, err, m.Match(text))
 		}

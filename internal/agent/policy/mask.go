@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package methods selects methods of the storage API by masks that people write, such as "disk/ListDiskIDs".
-package methods
+package policy
 
 import (
 	"fmt"
@@ -12,13 +11,14 @@ import (
 // wildcard matches every name of its kind.
 const wildcard = "*"
 
-// A Mask selects API methods by group, version and name. The zero value selects none.
+// A Mask selects API methods by group, version and name, as people write them: "disk/ListDiskIDs". The zero value
+// selects none.
 type Mask struct{ group, version, method string }
 
-// Parse reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the
+// ParseMask reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the
 // wire, /VERSION.SERVICE/METHOD. Case does not matter. A part may be *, and a part that is left out matches anything:
 // "disk/ListDiskIDs" is that method in every version.
-func Parse(text string) (Mask, error) {
+func ParseMask(text string) (Mask, error) {
 	if path, ok := strings.CutPrefix(text, "/"); ok {
 		m, ok := split(path)
 		if !ok {
@@ -43,11 +43,11 @@ func Parse(text string) (Mask, error) {
 	return m, nil
 }
 
-// version is the form of an API version. Nothing changes it.
-var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+// versionForm is the form of an API version. Nothing changes it.
+var versionForm = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // isVersion reports whether a text is a version and not a method.
-func isVersion(text string) bool { return version.MatchString(text) }
+func isVersion(text string) bool { return versionForm.MatchString(text) }
 
 // Match reports whether the mask selects the method of a path on the wire, such as "/v1.Disk/ListDiskIDs". The group is
 // the service's name in lower case, which holds for all groups of the API. A path of another form, such as one of the
