@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // An argument is an argument of a command.
@@ -170,7 +171,8 @@ func (a *connection) volumeAt(ctx context.Context, path string) (string, error) 
 	return r.GetVolumeId(), err
 }
 
-// diskNumber returns the number of the disk that has a number or a serial number.
+// diskNumber returns the number of the disk that has a number or a serial number. Its error names no similar number:
+// those of a cloud differ in one letter, and the next one is another volume's.
 func (a *connection) diskNumber(ctx context.Context, text string) (string, error) {
 	if _, err := strconv.ParseUint(text, 10, 32); err == nil {
 		return text, nil
@@ -180,13 +182,10 @@ func (a *connection) diskNumber(ctx context.Context, text string) (string, error
 		return "", err
 	}
 	var found []uint32
-	var names []string
 	for _, number := range slices.Sorted(maps.Keys(r.GetDiskIDs())) {
-		serial := r.GetDiskIDs()[number].GetSerialNumber()
-		if serial == text {
+		if r.GetDiskIDs()[number].GetSerialNumber() == text {
 			found = append(found, number)
 		}
-		names = append(names, cmp.Or(serial, fmt.Sprint(number)))
 	}
 	switch {
 	case len(found) == 1:
@@ -199,8 +198,8 @@ func (a *connection) diskNumber(ctx context.Context, text string) (string, error
 		return "", failedWith(codes.Unavailable, fmt.Sprintf("no disk that answers has the serial number %q: %s", text,
 			strings.Join(a.gaps, "; ")))
 	}
-	return "", failedWith(codes.NotFound,
-		fmt.Sprintf("no disk has the number or serial number %q", text)+didYouMean(text, names))
+	return "", failure{&csiproxy.Error{Code: codes.NotFound, Reason: reason.DiskNotFound,
+		Message: fmt.Sprintf("no disk has the number or serial number %q", text)}}
 }
 
 // diskOf returns the disk number in the first argument, which is resolved.
