@@ -74,11 +74,12 @@ func (a *connection) stagedOn(ctx context.Context, path string) ([]string, error
 
 func mapCommand(a *connection) *cobra.Command {
 	request := &csiproxy.NewSmbGlobalMappingRequest{}
-	c := changeWith(a, "map", "Map a share, and make a link to it at a path", request,
-		csiproxy.SmbClient.NewSmbGlobalMapping, "SHARE", "[PATH]")
+	c := withDryRun(calls(a, a.command("map", "Map a share, and make a link to it at a path", "SHARE", "[PATH]"), request,
+		csiproxy.SmbClient.NewSmbGlobalMapping, untried[*csiproxy.NewSmbGlobalMappingResponse](a)))
 	c.Long = `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
 
-A mapping that works is left as it is, whatever the credentials. The password is read from a file, or from standard
+A mapping that works is left as it is, whatever the credentials, and the command says that they were not tried: to try
+them, unmap the share first. The password is read from a file, or from standard
 input with -, so that it is not in the list of processes. One line end after it is not part of it.`
 	c.Example = `  csi-proxyctl smb map '\\fs.example\share' 'C:\var\lib\kubelet\smb' --user 'X\csi' --password-file -`
 	c.Flags().StringVar(&request.Username, "user", "", "`name` of the account, with its domain if it has one")
@@ -183,12 +184,12 @@ func showPortals(_ []string, r *csiproxy.ListTargetPortalsResponse) answer {
 
 func loginCommand(a *connection) *cobra.Command {
 	request := &csiproxy.ConnectTargetRequest{}
-	c := changeWith(a, "login", "Log in to a target; its disks arrive offline and read-only", request,
-		csiproxy.IscsiClient.ConnectTarget, "PORTAL", "TARGET")
+	c := withDryRun(calls(a, a.command("login", "Log in to a target; its disks arrive offline and read-only", "PORTAL",
+		"TARGET"), request, csiproxy.IscsiClient.ConnectTarget, untried[*csiproxy.ConnectTargetResponse](a)))
 	c.Long = `Log in to a target that a discovery has found; its disks arrive offline and read-only.
 
 With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that
-is already connected stays connected, whatever the credentials.`
+is already connected stays connected, whatever the credentials, and the command says that they were not tried.`
 	c.Example = "  csi-proxyctl iscsi login 192.0.2.10 iqn.2026-01.example:data --auth chap --user csi-user " +
 		"--password-file -"
 	auth := c.Flags().String("auth", "none",

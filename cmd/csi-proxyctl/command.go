@@ -108,6 +108,18 @@ func changeWith[C any, Q, R proto.Message](a *connection, name, short string, re
 	return withDryRun(c)
 }
 
+// untried shows that the agent did not try the credentials of a change, if it says so.
+func untried[R any](a *connection) func([]string, R) answer {
+	return func([]string, R) answer {
+		if len(a.gaps) == 0 {
+			return answer{}
+		}
+		kept := a.changed(a.running)
+		kept.value.(map[string]any)["tried"], kept.rows = false, a.gaps //nolint:forcetypeassert // changed made it
+		return kept
+	}
+}
+
 // isAdmins reports whether a request is one of the admin endpoint, not of the API.
 func isAdmins(request proto.Message) bool {
 	return request.ProtoReflect().Descriptor().ParentFile().Package().Parent() != ""

@@ -110,6 +110,9 @@ func (l iscsiLogin) options(p portal, name targetName) kernel.ISCSILogin {
 
 func (o *op) connect(p portal, name targetName, login iscsiLogin) error {
 	if connected, err := o.isConnected(name); connected || err != nil {
+		if err == nil && login.Authentication != api.AuthenticationType_NONE {
+			errdefs.NotDone(o.run.Context, string(name)+" is connected already; these credentials were not tried")
+		}
 		return err
 	}
 	o.node.expectDisks(name) // a login whose answer is lost brings disks as well

@@ -29,8 +29,13 @@ func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secr
 			s.ask(true)
 		}
 		if mapping != nil {
-			if works, err := s.works(share, mapping); works || err != nil {
+			works, err := s.works(share, mapping)
+			if err != nil {
 				return err
+			}
+			if works {
+				errdefs.NotDone(s.run.Context, s.key+" is mapped already; these credentials were not tried")
+				return nil
 			}
 		}
 		if userName == "" || len(password) == 0 {
