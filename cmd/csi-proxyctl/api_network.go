@@ -217,7 +217,20 @@ is already connected stays connected, whatever the credentials, and the command 
 
 func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
 	r, err := a.inspection(ctx, "iSCSI sessions")
+	if err == nil && len(r.GetIscsiSessions()) == 0 {
+		err = a.initiatorRuns(ctx)
+	}
 	return table("sessions", "TARGET\tCONNECTED", r.GetIscsiSessions(), func(s *admin.ISCSISession) (any, []any) {
 		return message{s}, []any{s.GetTarget(), s.GetConnected()}
 	}), err
+}
+
+// initiatorRuns fails if Windows knows of no session because its iSCSI service is stopped.
+func (a *connection) initiatorRuns(ctx context.Context) error {
+	r, err := invoke(ctx, a, csiproxy.SystemClient.GetService, &csiproxy.GetServiceRequest{Name: initiator})
+	if err != nil || r.GetStatus() == csiproxy.ServiceStatus_RUNNING {
+		return err
+	}
+	return failedWith(codes.FailedPrecondition, fmt.Sprintf("the sessions are not known: the service %s is %s; "+
+		"csi-proxyctl system service start %[1]s starts it", initiator, word(r.GetStatus())))
 }

@@ -45,6 +45,9 @@ func systemGroup(a *connection) *cobra.Command {
 			stop))
 }
 
+// initiator is the name of Windows' iSCSI service.
+const initiator = "MSiSCSI"
+
 const serviceHead = "NAME\tSTATUS\tSTART\tDISPLAY NAME"
 
 func serviceRow(s doctor.Service) (value any, cells []any) {
@@ -71,7 +74,7 @@ func agentServices() (agents []winservice.Agent, known bool) {
 // services queries the services that storage needs, and those that run an agent, because the API does not list them. It
 // returns those whose state is known, and the first error.
 func (a *connection) services(ctx context.Context) (list []doctor.Service, failed error) {
-	asked := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: "MSiSCSI"}}
+	asked := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: initiator}}
 	agents, known := agentServices()
 	for _, s := range agents {
 		asked = append(asked, doctor.Service{Name: s.Name, Agent: true, Wrapper: s.Wrapper})
