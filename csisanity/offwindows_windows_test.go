@@ -61,22 +61,31 @@ func (n outside) must(err error) {
 
 func (n outside) AttachDisk(d csiproxytest.Disk) uint32 {
 	n.t.Helper()
-	answer, err := n.control.AttachDisk(n.t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: d.SizeBytes,
-		SerialNumber: d.SerialNumber, ImagePath: d.ImagePath})
+	disk := map[string]any{"serial": d.SerialNumber, "image": d.ImagePath, "size": d.SizeBytes}
+	if d.ImagePath != "" { // which has its size
+		delete(disk, "size")
+	}
+	answer, err := n.control.Add(n.t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("disks", disk)})
 	n.must(err)
-	return answer.GetDiskNumber()
+	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](answer.GetDocument(), "disks")
+	n.must(err)
+	return disks[0].Number
 }
 
 func (n outside) DetachDisk(number uint32) string {
 	n.t.Helper()
-	answer, err := n.control.DetachDisk(n.t.Context(), &nodeapi.DetachDiskRequest{DiskNumber: number})
+	answer, err := n.control.Remove(n.t.Context(), &nodeapi.RemoveRequest{
+		Document: nodeapi.Document("disks", map[string]any{"number": number})})
 	n.must(err)
-	return answer.GetImagePath()
+	disks, err := nodeapi.Part[[1]struct{ Image string }](answer.GetDocument(), "disks")
+	n.must(err)
+	return disks[0].Image
 }
 
 func (n outside) GrowDisk(number uint32, sizeBytes int64) {
 	n.t.Helper()
-	_, err := n.control.GrowDisk(n.t.Context(), &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	_, err := n.control.Change(n.t.Context(), &nodeapi.ChangeRequest{
+		Document: nodeapi.Document("disks", map[string]any{"number": number, "size": sizeBytes})})
 	n.must(err)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -116,18 +117,40 @@ func ask[Q, A any](m *machine, method func(context.Context, *Q, ...grpc.CallOpti
 
 func (m *machine) AttachDisk(d csiproxytest.Disk) uint32 {
 	m.t.Helper()
-	return ask(m, m.admin.AttachDisk, &nodeapi.AttachDiskRequest{SizeBytes: d.SizeBytes, SerialNumber: d.SerialNumber,
-		ImagePath: d.ImagePath, Offline: d.Offline}).GetDiskNumber()
+	disk := map[string]any{"serial": d.SerialNumber, "offline": d.Offline}
+	if d.SizeBytes > 0 {
+		disk["size"] = d.SizeBytes
+	}
+	if d.ImagePath != "" {
+		disk["image"] = d.ImagePath
+	}
+	return m.disk(ask(m, m.admin.Add, &nodeapi.AddRequest{Document: nodeapi.Document("disks", disk)}).GetDocument()).Number
 }
 
 func (m *machine) DetachDisk(number uint32) string {
 	m.t.Helper()
-	return ask(m, m.admin.DetachDisk, &nodeapi.DetachDiskRequest{DiskNumber: number}).GetImagePath()
+	return m.disk(ask(m, m.admin.Remove, &nodeapi.RemoveRequest{
+		Document: nodeapi.Document("disks", map[string]any{"number": number})}).GetDocument()).Image
+}
+
+// disk returns the only disk of the agent's answer.
+func (m *machine) disk(document *structpb.Struct) answered {
+	m.t.Helper()
+	disks, err := nodeapi.Part[[1]answered](document, "disks")
+	m.must("reading the answer", err)
+	return disks[0]
+}
+
+// answered is a disk as the agent's answers name it.
+type answered struct {
+	Number uint32
+	Image  string
 }
 
 func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
 	m.t.Helper()
-	ask(m, m.admin.GrowDisk, &nodeapi.GrowDiskRequest{DiskNumber: number, SizeBytes: sizeBytes})
+	ask(m, m.admin.Change, &nodeapi.ChangeRequest{
+		Document: nodeapi.Document("disks", map[string]any{"number": number, "size": sizeBytes})})
 }
 
 func (m *machine) AddSMBShare(server, share string, users ...string) {

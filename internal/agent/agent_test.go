@@ -100,7 +100,8 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	if all := endpoints(); volumes == 0 || first.Ready() != all || second.Ready() != all-volumes {
 		t.Errorf("ready: got %d and %d, want %d and %d", first.Ready(), second.Ready(), all, all-volumes)
 	}
-	if _, err := dialAdmin(t, first).DetachDisk(t.Context(), &nodeapi.DetachDiskRequest{DiskNumber: 2}); err != nil {
+	if _, err := dialAdmin(t, first).Remove(t.Context(), &nodeapi.RemoveRequest{
+		Document: nodeapi.Document("disks", map[string]any{"number": 2})}); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := listsDisks(t, first), listsDisks(t, second); a != 2 || b != 3 {

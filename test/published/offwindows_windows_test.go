@@ -87,10 +87,14 @@ func TestOffWindowsLinks(t *testing.T) {
 	}
 
 	// A volume is written at its mount point and read through a link to that, as pods do.
-	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
+		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
 	check(t, "attaching a disk", err)
+	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
+	check(t, "attaching a disk", err)
+	disk := disks[0].Number
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
-		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
+		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
 	check(t, "listing volumes", err)
 	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0],
 		TargetPath: dir + `\mount`})
@@ -124,10 +128,14 @@ func TestOffWindowsSizes(t *testing.T) {
 	client, control := offWindows(t)
 	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
 	const below = mount + `\a b`
-	disk, err := control.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: 1 << 30, Formatted: true})
+	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
+		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
 	check(t, "attaching a disk", err)
+	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
+	check(t, "attaching a disk", err)
+	disk := disks[0].Number
 	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
-		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk.GetDiskNumber()})
+		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
 	check(t, "listing volumes", err)
 	volume := volumes.GetVolumeIds()[0]
 	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: mount})
@@ -154,8 +162,8 @@ func TestOffWindowsSizes(t *testing.T) {
 		check(t, "measuring the volume", err)
 		wantSpace(t, mount, stats.GetTotalBytes(), stats.GetUsedBytes())
 		wantSpace(t, below, stats.GetTotalBytes(), stats.GetUsedBytes())
-		_, err = control.GrowDisk(t.Context(),
-			&nodeapi.GrowDiskRequest{DiskNumber: disk.GetDiskNumber(), SizeBytes: 2 << 30})
+		_, err = control.Change(t.Context(), &nodeapi.ChangeRequest{
+			Document: nodeapi.Document("disks", map[string]any{"number": disk, "size": 2 << 30})})
 		check(t, "growing the disk", err)
 		_, err = client.Volume.ResizeVolume(t.Context(), &csiproxy.ResizeVolumeRequest{VolumeId: volume})
 		check(t, "resizing the volume", err)

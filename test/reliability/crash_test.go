@@ -78,8 +78,8 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 	var team []*loadDriver
 	for i := range 3 {
 		serial := fmt.Sprint("disk-", i)
-		_, err := admin.AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{SizeBytes: loadDiskBytes, SerialNumber: serial,
-			Offline: i == 1})
+		_, err := admin.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("disks",
+			map[string]any{"size": loadDiskBytes, "serial": serial, "offline": i == 1})})
 		caller.OK(t, err)
 		team = append(team, &loadDriver{node: k, disks: []*claim{{serial: serial}}})
 	}

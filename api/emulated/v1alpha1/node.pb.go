@@ -11,6 +11,7 @@ package emulatedv1alpha1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -336,58 +337,29 @@ func (*RestoreNodeResponse) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{3}
 }
 
-// AttachDiskRequest describes the disk.
-type AttachDiskRequest struct {
+// GetRequest says what to get.
+type GetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The size, a multiple of the sector size.
-	SizeBytes int64 `protobuf:"varint,1,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The serial number; empty: the disk has none.
-	SerialNumber string `protobuf:"bytes,2,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
-	// The device identifiers of page 0x83, in the disk's order.
-	Identifiers []*Identifier `protobuf:"bytes,3,rep,name=identifiers,proto3" json:"identifiers,omitempty"`
-	// How the disk is attached, by the names of STORAGE_BUS_TYPE without "BusType": "Sas", "Nvme", in any case. Empty: SCSI, or
-	// as the bundle was.
-	BusType string `protobuf:"bytes,4,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
-	// The adapter (SCSI port) number, at most 255 like all parts of the address.
-	Adapter uint32 `protobuf:"varint,5,opt,name=adapter,proto3" json:"adapter,omitempty"`
-	// The SCSI bus (path) id.
-	Bus uint32 `protobuf:"varint,6,opt,name=bus,proto3" json:"bus,omitempty"`
-	// The SCSI target id.
-	Target uint32 `protobuf:"varint,7,opt,name=target,proto3" json:"target,omitempty"`
-	// The logical unit number; unset: the lowest free one of the target.
-	Lun *uint32 `protobuf:"varint,8,opt,name=lun,proto3,oneof" json:"lun,omitempty"`
-	// Whether the disk arrives offline.
-	Offline bool `protobuf:"varint,9,opt,name=offline,proto3" json:"offline,omitempty"`
-	// Whether the disk arrives read-only.
-	ReadOnly bool `protobuf:"varint,10,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// The sector size, 512 or 4096; 0: 512, or the bundle's.
-	SectorSize uint32 `protobuf:"varint,11,opt,name=sector_size,json=sectorSize,proto3" json:"sector_size,omitempty"`
-	// A file on the agent's host with the disk's bytes, such as one that DetachDisk left; it is copied into the node. Empty:
-	// the disk is blank. With a file, size_bytes 0 means the size of the file. The image in a bundle stands for the bundle.
-	ImagePath string `protobuf:"bytes,12,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
-	// Whether the disk has a GPT and one NTFS volume, like a used disk; it needs at least 64 MiB and no image_path.
-	Formatted bool `protobuf:"varint,13,opt,name=formatted,proto3" json:"formatted,omitempty"`
-	// A bundle on the agent's host, which the node uses where it is. Fields that are not set are as the bundle has them. If
-	// there is nothing at the path, and size_bytes is set, a blank disk is made there.
-	BundlePath    string `protobuf:"bytes,14,opt,name=bundle_path,json=bundlePath,proto3" json:"bundle_path,omitempty"`
+	// A key of the document: "detachedDisks". Empty: all of them.
+	Part          string `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AttachDiskRequest) Reset() {
-	*x = AttachDiskRequest{}
+func (x *GetRequest) Reset() {
+	*x = GetRequest{}
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AttachDiskRequest) String() string {
+func (x *GetRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AttachDiskRequest) ProtoMessage() {}
+func (*GetRequest) ProtoMessage() {}
 
-func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
+func (x *GetRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -399,136 +371,41 @@ func (x *AttachDiskRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AttachDiskRequest.ProtoReflect.Descriptor instead.
-func (*AttachDiskRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
+func (*GetRequest) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *AttachDiskRequest) GetSizeBytes() int64 {
+func (x *GetRequest) GetPart() string {
 	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetSerialNumber() string {
-	if x != nil {
-		return x.SerialNumber
+		return x.Part
 	}
 	return ""
 }
 
-func (x *AttachDiskRequest) GetIdentifiers() []*Identifier {
-	if x != nil {
-		return x.Identifiers
-	}
-	return nil
-}
-
-func (x *AttachDiskRequest) GetBusType() string {
-	if x != nil {
-		return x.BusType
-	}
-	return ""
-}
-
-func (x *AttachDiskRequest) GetAdapter() uint32 {
-	if x != nil {
-		return x.Adapter
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetBus() uint32 {
-	if x != nil {
-		return x.Bus
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetTarget() uint32 {
-	if x != nil {
-		return x.Target
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetLun() uint32 {
-	if x != nil && x.Lun != nil {
-		return *x.Lun
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetOffline() bool {
-	if x != nil {
-		return x.Offline
-	}
-	return false
-}
-
-func (x *AttachDiskRequest) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-func (x *AttachDiskRequest) GetSectorSize() uint32 {
-	if x != nil {
-		return x.SectorSize
-	}
-	return 0
-}
-
-func (x *AttachDiskRequest) GetImagePath() string {
-	if x != nil {
-		return x.ImagePath
-	}
-	return ""
-}
-
-func (x *AttachDiskRequest) GetFormatted() bool {
-	if x != nil {
-		return x.Formatted
-	}
-	return false
-}
-
-func (x *AttachDiskRequest) GetBundlePath() string {
-	if x != nil {
-		return x.BundlePath
-	}
-	return ""
-}
-
-// Identifier is one designator of vital product data page 0x83, associated with the device (SPC-4, 7.8.6).
-type Identifier struct {
+// GetResponse is what there is.
+type GetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The code set of the bytes: 1 binary, 2 ASCII, 3 UTF-8.
-	CodeSet uint32 `protobuf:"varint,1,opt,name=code_set,json=codeSet,proto3" json:"code_set,omitempty"`
-	// The kind of name: 1 T10 vendor id, 2 EUI-64, 3 NAA, 8 SCSI name string.
-	Type uint32 `protobuf:"varint,2,opt,name=type,proto3" json:"type,omitempty"`
-	// The designator itself.
-	Identifier    []byte `protobuf:"bytes,3,opt,name=identifier,proto3" json:"identifier,omitempty"`
+	// The keys that were asked for; docs/emulated-node.md has them.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Identifier) Reset() {
-	*x = Identifier{}
+func (x *GetResponse) Reset() {
+	*x = GetResponse{}
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Identifier) String() string {
+func (x *GetResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Identifier) ProtoMessage() {}
+func (*GetResponse) ProtoMessage() {}
 
-func (x *Identifier) ProtoReflect() protoreflect.Message {
+func (x *GetResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -540,55 +417,41 @@ func (x *Identifier) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Identifier.ProtoReflect.Descriptor instead.
-func (*Identifier) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
+func (*GetResponse) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *Identifier) GetCodeSet() uint32 {
+func (x *GetResponse) GetDocument() *structpb.Struct {
 	if x != nil {
-		return x.CodeSet
-	}
-	return 0
-}
-
-func (x *Identifier) GetType() uint32 {
-	if x != nil {
-		return x.Type
-	}
-	return 0
-}
-
-func (x *Identifier) GetIdentifier() []byte {
-	if x != nil {
-		return x.Identifier
+		return x.Document
 	}
 	return nil
 }
 
-// AttachDiskResponse names the new disk.
-type AttachDiskResponse struct {
+// AddRequest lists what to add.
+type AddRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its disk number.
-	DiskNumber    uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
+	// Keys as in scenario files, and those that docs/emulated-node.md has besides.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *AttachDiskResponse) Reset() {
-	*x = AttachDiskResponse{}
+func (x *AddRequest) Reset() {
+	*x = AddRequest{}
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *AttachDiskResponse) String() string {
+func (x *AddRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*AttachDiskResponse) ProtoMessage() {}
+func (*AddRequest) ProtoMessage() {}
 
-func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
+func (x *AddRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -600,220 +463,216 @@ func (x *AttachDiskResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use AttachDiskResponse.ProtoReflect.Descriptor instead.
-func (*AttachDiskResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use AddRequest.ProtoReflect.Descriptor instead.
+func (*AddRequest) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *AttachDiskResponse) GetDiskNumber() uint32 {
+func (x *AddRequest) GetDocument() *structpb.Struct {
 	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-// DetachDiskRequest names the disk.
-type DetachDiskRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber    uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DetachDiskRequest) Reset() {
-	*x = DetachDiskRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DetachDiskRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DetachDiskRequest) ProtoMessage() {}
-
-func (x *DetachDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DetachDiskRequest.ProtoReflect.Descriptor instead.
-func (*DetachDiskRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *DetachDiskRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-// DetachDiskResponse names the image file.
-type DetachDiskResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The host path of the image file, which the emulated node no longer uses. The directory that it is in is the bundle.
-	ImagePath     string `protobuf:"bytes,1,opt,name=image_path,json=imagePath,proto3" json:"image_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DetachDiskResponse) Reset() {
-	*x = DetachDiskResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DetachDiskResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DetachDiskResponse) ProtoMessage() {}
-
-func (x *DetachDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DetachDiskResponse.ProtoReflect.Descriptor instead.
-func (*DetachDiskResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *DetachDiskResponse) GetImagePath() string {
-	if x != nil {
-		return x.ImagePath
-	}
-	return ""
-}
-
-// ListDetachedDisksRequest has no parameters.
-type ListDetachedDisksRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDetachedDisksRequest) Reset() {
-	*x = ListDetachedDisksRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDetachedDisksRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDetachedDisksRequest) ProtoMessage() {}
-
-func (x *ListDetachedDisksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDetachedDisksRequest.ProtoReflect.Descriptor instead.
-func (*ListDetachedDisksRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{9}
-}
-
-// ListDetachedDisksResponse lists disks that AttachDisk attaches again.
-type ListDetachedDisksResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disks, by bundle.
-	Disks         []*DetachedDisk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListDetachedDisksResponse) Reset() {
-	*x = ListDetachedDisksResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListDetachedDisksResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListDetachedDisksResponse) ProtoMessage() {}
-
-func (x *ListDetachedDisksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListDetachedDisksResponse.ProtoReflect.Descriptor instead.
-func (*ListDetachedDisksResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *ListDetachedDisksResponse) GetDisks() []*DetachedDisk {
-	if x != nil {
-		return x.Disks
+		return x.Document
 	}
 	return nil
 }
 
-// DetachedDisk is a disk that was pulled out.
-type DetachedDisk struct {
+// AddResponse names what was added.
+type AddResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its serial number.
-	SerialNumber string `protobuf:"bytes,1,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
-	// Its size.
-	SizeBytes int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The host path of its bundle.
-	BundlePath    string `protobuf:"bytes,3,opt,name=bundle_path,json=bundlePath,proto3" json:"bundle_path,omitempty"`
+	// The elements in their order, with the key that names each: {"disks": [{"number": 3}]}.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DetachedDisk) Reset() {
-	*x = DetachedDisk{}
+func (x *AddResponse) Reset() {
+	*x = AddResponse{}
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddResponse) ProtoMessage() {}
+
+func (x *AddResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddResponse.ProtoReflect.Descriptor instead.
+func (*AddResponse) Descriptor() ([]byte, []int) {
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *AddResponse) GetDocument() *structpb.Struct {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+// ChangeRequest lists what to change.
+type ChangeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Elements with the key that names each, and the keys to change: {"disks": [{"number": 3, "size": "20GiB"}]}.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeRequest) Reset() {
+	*x = ChangeRequest{}
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeRequest) ProtoMessage() {}
+
+func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeRequest.ProtoReflect.Descriptor instead.
+func (*ChangeRequest) Descriptor() ([]byte, []int) {
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ChangeRequest) GetDocument() *structpb.Struct {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+// ChangeResponse is empty.
+type ChangeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeResponse) Reset() {
+	*x = ChangeResponse{}
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeResponse) ProtoMessage() {}
+
+func (x *ChangeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeResponse.ProtoReflect.Descriptor instead.
+func (*ChangeResponse) Descriptor() ([]byte, []int) {
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{9}
+}
+
+// RemoveRequest lists what to remove.
+type RemoveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Elements with the key that names each: {"disks": [{"number": 3}]}.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveRequest) Reset() {
+	*x = RemoveRequest{}
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveRequest) ProtoMessage() {}
+
+func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
+func (*RemoveRequest) Descriptor() ([]byte, []int) {
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RemoveRequest) GetDocument() *structpb.Struct {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+// RemoveResponse says what is left of what was removed.
+type RemoveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The elements in their order; a disk has the host path of its image: {"disks": [{"number": 3, "image": "/…/disk.img"}]}.
+	Document      *structpb.Struct `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveResponse) Reset() {
+	*x = RemoveResponse{}
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DetachedDisk) String() string {
+func (x *RemoveResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DetachedDisk) ProtoMessage() {}
+func (*RemoveResponse) ProtoMessage() {}
 
-func (x *DetachedDisk) ProtoReflect() protoreflect.Message {
+func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -825,306 +684,16 @@ func (x *DetachedDisk) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DetachedDisk.ProtoReflect.Descriptor instead.
-func (*DetachedDisk) Descriptor() ([]byte, []int) {
+// Deprecated: Use RemoveResponse.ProtoReflect.Descriptor instead.
+func (*RemoveResponse) Descriptor() ([]byte, []int) {
 	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *DetachedDisk) GetSerialNumber() string {
+func (x *RemoveResponse) GetDocument() *structpb.Struct {
 	if x != nil {
-		return x.SerialNumber
+		return x.Document
 	}
-	return ""
-}
-
-func (x *DetachedDisk) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *DetachedDisk) GetBundlePath() string {
-	if x != nil {
-		return x.BundlePath
-	}
-	return ""
-}
-
-// GrowDiskRequest names the disk and its new size.
-type GrowDiskRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// The new total, not the difference.
-	SizeBytes     int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GrowDiskRequest) Reset() {
-	*x = GrowDiskRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GrowDiskRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GrowDiskRequest) ProtoMessage() {}
-
-func (x *GrowDiskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GrowDiskRequest.ProtoReflect.Descriptor instead.
-func (*GrowDiskRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *GrowDiskRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-func (x *GrowDiskRequest) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-// GrowDiskResponse is empty.
-type GrowDiskResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GrowDiskResponse) Reset() {
-	*x = GrowDiskResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GrowDiskResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GrowDiskResponse) ProtoMessage() {}
-
-func (x *GrowDiskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GrowDiskResponse.ProtoReflect.Descriptor instead.
-func (*GrowDiskResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{13}
-}
-
-// SetDiskStateRequest names the disk and the wanted state.
-type SetDiskStateRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// True: online; false: offline.
-	Online        bool `protobuf:"varint,2,opt,name=online,proto3" json:"online,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskStateRequest) Reset() {
-	*x = SetDiskStateRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskStateRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskStateRequest) ProtoMessage() {}
-
-func (x *SetDiskStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskStateRequest.ProtoReflect.Descriptor instead.
-func (*SetDiskStateRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *SetDiskStateRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-func (x *SetDiskStateRequest) GetOnline() bool {
-	if x != nil {
-		return x.Online
-	}
-	return false
-}
-
-// SetDiskStateResponse is empty.
-type SetDiskStateResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskStateResponse) Reset() {
-	*x = SetDiskStateResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskStateResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskStateResponse) ProtoMessage() {}
-
-func (x *SetDiskStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskStateResponse.ProtoReflect.Descriptor instead.
-func (*SetDiskStateResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{15}
-}
-
-// SetDiskReadOnlyRequest names the disk and the wanted state.
-type SetDiskReadOnlyRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk number.
-	DiskNumber uint32 `protobuf:"varint,1,opt,name=disk_number,json=diskNumber,proto3" json:"disk_number,omitempty"`
-	// True: read-only; false: writable.
-	ReadOnly      bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskReadOnlyRequest) Reset() {
-	*x = SetDiskReadOnlyRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskReadOnlyRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskReadOnlyRequest) ProtoMessage() {}
-
-func (x *SetDiskReadOnlyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskReadOnlyRequest.ProtoReflect.Descriptor instead.
-func (*SetDiskReadOnlyRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *SetDiskReadOnlyRequest) GetDiskNumber() uint32 {
-	if x != nil {
-		return x.DiskNumber
-	}
-	return 0
-}
-
-func (x *SetDiskReadOnlyRequest) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-// SetDiskReadOnlyResponse is empty.
-type SetDiskReadOnlyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SetDiskReadOnlyResponse) Reset() {
-	*x = SetDiskReadOnlyResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SetDiskReadOnlyResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SetDiskReadOnlyResponse) ProtoMessage() {}
-
-func (x *SetDiskReadOnlyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SetDiskReadOnlyResponse.ProtoReflect.Descriptor instead.
-func (*SetDiskReadOnlyResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{17}
+	return nil
 }
 
 // GetPathRequest names the path.
@@ -1138,7 +707,7 @@ type GetPathRequest struct {
 
 func (x *GetPathRequest) Reset() {
 	*x = GetPathRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +719,7 @@ func (x *GetPathRequest) String() string {
 func (*GetPathRequest) ProtoMessage() {}
 
 func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +732,7 @@ func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
 func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{18}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetPathRequest) GetWindowsPath() string {
@@ -1184,7 +753,7 @@ type GetPathResponse struct {
 
 func (x *GetPathResponse) Reset() {
 	*x = GetPathResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +765,7 @@ func (x *GetPathResponse) String() string {
 func (*GetPathResponse) ProtoMessage() {}
 
 func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +778,7 @@ func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
 func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{19}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetPathResponse) GetHostPath() string {
@@ -1230,7 +799,7 @@ type ReadlinkRequest struct {
 
 func (x *ReadlinkRequest) Reset() {
 	*x = ReadlinkRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1242,7 +811,7 @@ func (x *ReadlinkRequest) String() string {
 func (*ReadlinkRequest) ProtoMessage() {}
 
 func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1255,7 +824,7 @@ func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
 func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{20}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadlinkRequest) GetWindowsPath() string {
@@ -1276,7 +845,7 @@ type ReadlinkResponse struct {
 
 func (x *ReadlinkResponse) Reset() {
 	*x = ReadlinkResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +857,7 @@ func (x *ReadlinkResponse) String() string {
 func (*ReadlinkResponse) ProtoMessage() {}
 
 func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +870,7 @@ func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
 func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{21}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadlinkResponse) GetTarget() string {
@@ -1322,7 +891,7 @@ type GetAccessRequest struct {
 
 func (x *GetAccessRequest) Reset() {
 	*x = GetAccessRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +903,7 @@ func (x *GetAccessRequest) String() string {
 func (*GetAccessRequest) ProtoMessage() {}
 
 func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +916,7 @@ func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
 func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{22}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetAccessRequest) GetWindowsPath() string {
@@ -1368,7 +937,7 @@ type GetAccessResponse struct {
 
 func (x *GetAccessResponse) Reset() {
 	*x = GetAccessResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +949,7 @@ func (x *GetAccessResponse) String() string {
 func (*GetAccessResponse) ProtoMessage() {}
 
 func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +962,7 @@ func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
 func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{23}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetAccessResponse) GetEntries() []*Access {
@@ -1418,7 +987,7 @@ type Access struct {
 
 func (x *Access) Reset() {
 	*x = Access{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +999,7 @@ func (x *Access) String() string {
 func (*Access) ProtoMessage() {}
 
 func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1012,7 @@ func (x *Access) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Access.ProtoReflect.Descriptor instead.
 func (*Access) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{24}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Access) GetSid() string {
@@ -1480,7 +1049,7 @@ type SetSMBPasswordRequest struct {
 
 func (x *SetSMBPasswordRequest) Reset() {
 	*x = SetSMBPasswordRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1492,7 +1061,7 @@ func (x *SetSMBPasswordRequest) String() string {
 func (*SetSMBPasswordRequest) ProtoMessage() {}
 
 func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1505,7 +1074,7 @@ func (x *SetSMBPasswordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{25}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetSMBPasswordRequest) GetUser() string {
@@ -1531,7 +1100,7 @@ type SetSMBPasswordResponse struct {
 
 func (x *SetSMBPasswordResponse) Reset() {
 	*x = SetSMBPasswordResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1543,7 +1112,7 @@ func (x *SetSMBPasswordResponse) String() string {
 func (*SetSMBPasswordResponse) ProtoMessage() {}
 
 func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1556,7 +1125,7 @@ func (x *SetSMBPasswordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBPasswordResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBPasswordResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{26}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{20}
 }
 
 // SetSMBServerStateRequest names the file server and the wanted state.
@@ -1572,7 +1141,7 @@ type SetSMBServerStateRequest struct {
 
 func (x *SetSMBServerStateRequest) Reset() {
 	*x = SetSMBServerStateRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1153,7 @@ func (x *SetSMBServerStateRequest) String() string {
 func (*SetSMBServerStateRequest) ProtoMessage() {}
 
 func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1166,7 @@ func (x *SetSMBServerStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateRequest.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{27}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetSMBServerStateRequest) GetServer() string {
@@ -1623,7 +1192,7 @@ type SetSMBServerStateResponse struct {
 
 func (x *SetSMBServerStateResponse) Reset() {
 	*x = SetSMBServerStateResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1635,7 +1204,7 @@ func (x *SetSMBServerStateResponse) String() string {
 func (*SetSMBServerStateResponse) ProtoMessage() {}
 
 func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1648,7 +1217,7 @@ func (x *SetSMBServerStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSMBServerStateResponse.ProtoReflect.Descriptor instead.
 func (*SetSMBServerStateResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{28}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{22}
 }
 
 // RebootRequest is empty.
@@ -1660,7 +1229,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1241,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1254,7 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{29}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{23}
 }
 
 // RebootResponse is empty.
@@ -1697,7 +1266,7 @@ type RebootResponse struct {
 
 func (x *RebootResponse) Reset() {
 	*x = RebootResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1709,7 +1278,7 @@ func (x *RebootResponse) String() string {
 func (*RebootResponse) ProtoMessage() {}
 
 func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1722,7 +1291,7 @@ func (x *RebootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
 func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{30}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{24}
 }
 
 // AddSMBShareRequest describes a share.
@@ -1744,7 +1313,7 @@ type AddSMBShareRequest struct {
 
 func (x *AddSMBShareRequest) Reset() {
 	*x = AddSMBShareRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1325,7 @@ func (x *AddSMBShareRequest) String() string {
 func (*AddSMBShareRequest) ProtoMessage() {}
 
 func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1338,7 @@ func (x *AddSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{31}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AddSMBShareRequest) GetServer() string {
@@ -1816,7 +1385,7 @@ type AddSMBShareResponse struct {
 
 func (x *AddSMBShareResponse) Reset() {
 	*x = AddSMBShareResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1397,7 @@ func (x *AddSMBShareResponse) String() string {
 func (*AddSMBShareResponse) ProtoMessage() {}
 
 func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +1410,7 @@ func (x *AddSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{32}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{26}
 }
 
 // RemoveSMBShareRequest names the share.
@@ -1857,7 +1426,7 @@ type RemoveSMBShareRequest struct {
 
 func (x *RemoveSMBShareRequest) Reset() {
 	*x = RemoveSMBShareRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1438,7 @@ func (x *RemoveSMBShareRequest) String() string {
 func (*RemoveSMBShareRequest) ProtoMessage() {}
 
 func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1451,7 @@ func (x *RemoveSMBShareRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{33}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RemoveSMBShareRequest) GetServer() string {
@@ -1908,7 +1477,7 @@ type RemoveSMBShareResponse struct {
 
 func (x *RemoveSMBShareResponse) Reset() {
 	*x = RemoveSMBShareResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +1489,7 @@ func (x *RemoveSMBShareResponse) String() string {
 func (*RemoveSMBShareResponse) ProtoMessage() {}
 
 func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +1502,7 @@ func (x *RemoveSMBShareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBShareResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBShareResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{34}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{28}
 }
 
 // AddSMBUserRequest describes an account.
@@ -1951,7 +1520,7 @@ type AddSMBUserRequest struct {
 
 func (x *AddSMBUserRequest) Reset() {
 	*x = AddSMBUserRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1963,7 +1532,7 @@ func (x *AddSMBUserRequest) String() string {
 func (*AddSMBUserRequest) ProtoMessage() {}
 
 func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1976,7 +1545,7 @@ func (x *AddSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*AddSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{35}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AddSMBUserRequest) GetUser() string {
@@ -2009,7 +1578,7 @@ type AddSMBUserResponse struct {
 
 func (x *AddSMBUserResponse) Reset() {
 	*x = AddSMBUserResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +1590,7 @@ func (x *AddSMBUserResponse) String() string {
 func (*AddSMBUserResponse) ProtoMessage() {}
 
 func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +1603,7 @@ func (x *AddSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*AddSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{36}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{30}
 }
 
 // RemoveSMBUserRequest names the account.
@@ -2048,7 +1617,7 @@ type RemoveSMBUserRequest struct {
 
 func (x *RemoveSMBUserRequest) Reset() {
 	*x = RemoveSMBUserRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2060,7 +1629,7 @@ func (x *RemoveSMBUserRequest) String() string {
 func (*RemoveSMBUserRequest) ProtoMessage() {}
 
 func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2073,7 +1642,7 @@ func (x *RemoveSMBUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{37}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RemoveSMBUserRequest) GetUser() string {
@@ -2092,7 +1661,7 @@ type RemoveSMBUserResponse struct {
 
 func (x *RemoveSMBUserResponse) Reset() {
 	*x = RemoveSMBUserResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +1673,7 @@ func (x *RemoveSMBUserResponse) String() string {
 func (*RemoveSMBUserResponse) ProtoMessage() {}
 
 func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +1686,7 @@ func (x *RemoveSMBUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSMBUserResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSMBUserResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{38}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{32}
 }
 
 // DropSMBSessionsRequest names the file server.
@@ -2131,7 +1700,7 @@ type DropSMBSessionsRequest struct {
 
 func (x *DropSMBSessionsRequest) Reset() {
 	*x = DropSMBSessionsRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +1712,7 @@ func (x *DropSMBSessionsRequest) String() string {
 func (*DropSMBSessionsRequest) ProtoMessage() {}
 
 func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +1725,7 @@ func (x *DropSMBSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsRequest.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{39}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DropSMBSessionsRequest) GetServer() string {
@@ -2175,7 +1744,7 @@ type DropSMBSessionsResponse struct {
 
 func (x *DropSMBSessionsResponse) Reset() {
 	*x = DropSMBSessionsResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +1756,7 @@ func (x *DropSMBSessionsResponse) String() string {
 func (*DropSMBSessionsResponse) ProtoMessage() {}
 
 func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +1769,7 @@ func (x *DropSMBSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropSMBSessionsResponse.ProtoReflect.Descriptor instead.
 func (*DropSMBSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{40}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{34}
 }
 
 // SetISCSIPortalStateRequest names the portal and the wanted state.
@@ -2218,7 +1787,7 @@ type SetISCSIPortalStateRequest struct {
 
 func (x *SetISCSIPortalStateRequest) Reset() {
 	*x = SetISCSIPortalStateRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2230,7 +1799,7 @@ func (x *SetISCSIPortalStateRequest) String() string {
 func (*SetISCSIPortalStateRequest) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2243,7 +1812,7 @@ func (x *SetISCSIPortalStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateRequest.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{41}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetISCSIPortalStateRequest) GetAddress() string {
@@ -2276,7 +1845,7 @@ type SetISCSIPortalStateResponse struct {
 
 func (x *SetISCSIPortalStateResponse) Reset() {
 	*x = SetISCSIPortalStateResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +1857,7 @@ func (x *SetISCSIPortalStateResponse) String() string {
 func (*SetISCSIPortalStateResponse) ProtoMessage() {}
 
 func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +1870,7 @@ func (x *SetISCSIPortalStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetISCSIPortalStateResponse.ProtoReflect.Descriptor instead.
 func (*SetISCSIPortalStateResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{42}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{36}
 }
 
 // DropISCSISessionRequest names the session.
@@ -2315,7 +1884,7 @@ type DropISCSISessionRequest struct {
 
 func (x *DropISCSISessionRequest) Reset() {
 	*x = DropISCSISessionRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +1896,7 @@ func (x *DropISCSISessionRequest) String() string {
 func (*DropISCSISessionRequest) ProtoMessage() {}
 
 func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +1909,7 @@ func (x *DropISCSISessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionRequest.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{43}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DropISCSISessionRequest) GetTarget() string {
@@ -2359,7 +1928,7 @@ type DropISCSISessionResponse struct {
 
 func (x *DropISCSISessionResponse) Reset() {
 	*x = DropISCSISessionResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +1940,7 @@ func (x *DropISCSISessionResponse) String() string {
 func (*DropISCSISessionResponse) ProtoMessage() {}
 
 func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +1953,7 @@ func (x *DropISCSISessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropISCSISessionResponse.ProtoReflect.Descriptor instead.
 func (*DropISCSISessionResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{44}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{38}
 }
 
 // ListNetworkRequest is empty.
@@ -2396,7 +1965,7 @@ type ListNetworkRequest struct {
 
 func (x *ListNetworkRequest) Reset() {
 	*x = ListNetworkRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +1977,7 @@ func (x *ListNetworkRequest) String() string {
 func (*ListNetworkRequest) ProtoMessage() {}
 
 func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +1990,7 @@ func (x *ListNetworkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkRequest.ProtoReflect.Descriptor instead.
 func (*ListNetworkRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{45}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{39}
 }
 
 // ListNetworkResponse is what the node can reach.
@@ -2437,7 +2006,7 @@ type ListNetworkResponse struct {
 
 func (x *ListNetworkResponse) Reset() {
 	*x = ListNetworkResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2018,7 @@ func (x *ListNetworkResponse) String() string {
 func (*ListNetworkResponse) ProtoMessage() {}
 
 func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2031,7 @@ func (x *ListNetworkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNetworkResponse.ProtoReflect.Descriptor instead.
 func (*ListNetworkResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{46}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListNetworkResponse) GetServers() []*FileServer {
@@ -2494,7 +2063,7 @@ type FileServer struct {
 
 func (x *FileServer) Reset() {
 	*x = FileServer{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2075,7 @@ func (x *FileServer) String() string {
 func (*FileServer) ProtoMessage() {}
 
 func (x *FileServer) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2088,7 @@ func (x *FileServer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileServer.ProtoReflect.Descriptor instead.
 func (*FileServer) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{47}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FileServer) GetName() string {
@@ -2560,7 +2129,7 @@ type ISCSIPortal struct {
 
 func (x *ISCSIPortal) Reset() {
 	*x = ISCSIPortal{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +2141,7 @@ func (x *ISCSIPortal) String() string {
 func (*ISCSIPortal) ProtoMessage() {}
 
 func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +2154,7 @@ func (x *ISCSIPortal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSIPortal.ProtoReflect.Descriptor instead.
 func (*ISCSIPortal) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{48}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ISCSIPortal) GetAddress() string {
@@ -2625,7 +2194,7 @@ type ListServicesRequest struct {
 
 func (x *ListServicesRequest) Reset() {
 	*x = ListServicesRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2206,7 @@ func (x *ListServicesRequest) String() string {
 func (*ListServicesRequest) ProtoMessage() {}
 
 func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2219,7 @@ func (x *ListServicesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesRequest.ProtoReflect.Descriptor instead.
 func (*ListServicesRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{49}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{43}
 }
 
 // ListServicesResponse lists services.
@@ -2664,7 +2233,7 @@ type ListServicesResponse struct {
 
 func (x *ListServicesResponse) Reset() {
 	*x = ListServicesResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2245,7 @@ func (x *ListServicesResponse) String() string {
 func (*ListServicesResponse) ProtoMessage() {}
 
 func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2258,7 @@ func (x *ListServicesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServicesResponse.ProtoReflect.Descriptor instead.
 func (*ListServicesResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{50}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListServicesResponse) GetServices() []*NodeService {
@@ -2716,7 +2285,7 @@ type NodeService struct {
 
 func (x *NodeService) Reset() {
 	*x = NodeService{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2297,7 @@ func (x *NodeService) String() string {
 func (*NodeService) ProtoMessage() {}
 
 func (x *NodeService) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2310,7 @@ func (x *NodeService) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeService.ProtoReflect.Descriptor instead.
 func (*NodeService) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{51}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeService) GetName() string {
@@ -2789,7 +2358,7 @@ type SetServiceRequest struct {
 
 func (x *SetServiceRequest) Reset() {
 	*x = SetServiceRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2370,7 @@ func (x *SetServiceRequest) String() string {
 func (*SetServiceRequest) ProtoMessage() {}
 
 func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2383,7 @@ func (x *SetServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceRequest.ProtoReflect.Descriptor instead.
 func (*SetServiceRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{52}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SetServiceRequest) GetName() string {
@@ -2854,7 +2423,7 @@ type SetServiceResponse struct {
 
 func (x *SetServiceResponse) Reset() {
 	*x = SetServiceResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[53]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +2435,7 @@ func (x *SetServiceResponse) String() string {
 func (*SetServiceResponse) ProtoMessage() {}
 
 func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[53]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +2448,7 @@ func (x *SetServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetServiceResponse.ProtoReflect.Descriptor instead.
 func (*SetServiceResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{53}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{47}
 }
 
 // ListSwitchesRequest is empty.
@@ -2891,7 +2460,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[54]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2903,7 +2472,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[54]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2916,7 +2485,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{54}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{48}
 }
 
 // ListSwitchesResponse lists switches.
@@ -2930,7 +2499,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[55]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2942,7 +2511,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[55]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2955,7 +2524,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{55}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -2980,7 +2549,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[56]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2992,7 +2561,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[56]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3005,7 +2574,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{56}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Switch) GetName() string {
@@ -3042,7 +2611,7 @@ type SetSwitchRequest struct {
 
 func (x *SetSwitchRequest) Reset() {
 	*x = SetSwitchRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[57]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +2623,7 @@ func (x *SetSwitchRequest) String() string {
 func (*SetSwitchRequest) ProtoMessage() {}
 
 func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[57]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +2636,7 @@ func (x *SetSwitchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchRequest.ProtoReflect.Descriptor instead.
 func (*SetSwitchRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{57}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SetSwitchRequest) GetName() string {
@@ -3093,7 +2662,7 @@ type SetSwitchResponse struct {
 
 func (x *SetSwitchResponse) Reset() {
 	*x = SetSwitchResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[58]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +2674,7 @@ func (x *SetSwitchResponse) String() string {
 func (*SetSwitchResponse) ProtoMessage() {}
 
 func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[58]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,83 +2687,38 @@ func (x *SetSwitchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSwitchResponse.ProtoReflect.Descriptor instead.
 func (*SetSwitchResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{58}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{52}
 }
 
 var File_emulated_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\"E\n" +
+	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\x1a\x1cgoogle/protobuf/struct.proto\"E\n" +
 	"\x0fSaveNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x14\n" +
 	"\x05clone\x18\x02 \x01(\bR\x05clone\"\x12\n" +
 	"\x10SaveNodeResponse\"2\n" +
 	"\x12RestoreNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\"\x15\n" +
-	"\x13RestoreNodeResponse\"\xd5\x03\n" +
-	"\x11AttachDiskRequest\x12\x1d\n" +
+	"\x13RestoreNodeResponse\" \n" +
 	"\n" +
-	"size_bytes\x18\x01 \x01(\x03R\tsizeBytes\x12#\n" +
-	"\rserial_number\x18\x02 \x01(\tR\fserialNumber\x12H\n" +
-	"\videntifiers\x18\x03 \x03(\v2&.csiproxy.emulated.v1alpha1.IdentifierR\videntifiers\x12\x19\n" +
-	"\bbus_type\x18\x04 \x01(\tR\abusType\x12\x18\n" +
-	"\aadapter\x18\x05 \x01(\rR\aadapter\x12\x10\n" +
-	"\x03bus\x18\x06 \x01(\rR\x03bus\x12\x16\n" +
-	"\x06target\x18\a \x01(\rR\x06target\x12\x15\n" +
-	"\x03lun\x18\b \x01(\rH\x00R\x03lun\x88\x01\x01\x12\x18\n" +
-	"\aoffline\x18\t \x01(\bR\aoffline\x12\x1b\n" +
-	"\tread_only\x18\n" +
-	" \x01(\bR\breadOnly\x12\x1f\n" +
-	"\vsector_size\x18\v \x01(\rR\n" +
-	"sectorSize\x12\x1d\n" +
+	"GetRequest\x12\x12\n" +
+	"\x04part\x18\x01 \x01(\tR\x04part\"B\n" +
+	"\vGetResponse\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"A\n" +
 	"\n" +
-	"image_path\x18\f \x01(\tR\timagePath\x12\x1c\n" +
-	"\tformatted\x18\r \x01(\bR\tformatted\x12\x1f\n" +
-	"\vbundle_path\x18\x0e \x01(\tR\n" +
-	"bundlePathB\x06\n" +
-	"\x04_lun\"[\n" +
-	"\n" +
-	"Identifier\x12\x19\n" +
-	"\bcode_set\x18\x01 \x01(\rR\acodeSet\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\rR\x04type\x12\x1e\n" +
-	"\n" +
-	"identifier\x18\x03 \x01(\fR\n" +
-	"identifier\"5\n" +
-	"\x12AttachDiskResponse\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\"4\n" +
-	"\x11DetachDiskRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\"3\n" +
-	"\x12DetachDiskResponse\x12\x1d\n" +
-	"\n" +
-	"image_path\x18\x01 \x01(\tR\timagePath\"\x1a\n" +
-	"\x18ListDetachedDisksRequest\"[\n" +
-	"\x19ListDetachedDisksResponse\x12>\n" +
-	"\x05disks\x18\x01 \x03(\v2(.csiproxy.emulated.v1alpha1.DetachedDiskR\x05disks\"s\n" +
-	"\fDetachedDisk\x12#\n" +
-	"\rserial_number\x18\x01 \x01(\tR\fserialNumber\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\x12\x1f\n" +
-	"\vbundle_path\x18\x03 \x01(\tR\n" +
-	"bundlePath\"Q\n" +
-	"\x0fGrowDiskRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\"\x12\n" +
-	"\x10GrowDiskResponse\"N\n" +
-	"\x13SetDiskStateRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\x12\x16\n" +
-	"\x06online\x18\x02 \x01(\bR\x06online\"\x16\n" +
-	"\x14SetDiskStateResponse\"V\n" +
-	"\x16SetDiskReadOnlyRequest\x12\x1f\n" +
-	"\vdisk_number\x18\x01 \x01(\rR\n" +
-	"diskNumber\x12\x1b\n" +
-	"\tread_only\x18\x02 \x01(\bR\breadOnly\"\x19\n" +
-	"\x17SetDiskReadOnlyResponse\"3\n" +
+	"AddRequest\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"B\n" +
+	"\vAddResponse\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"D\n" +
+	"\rChangeRequest\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"\x10\n" +
+	"\x0eChangeResponse\"D\n" +
+	"\rRemoveRequest\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"E\n" +
+	"\x0eRemoveResponse\x123\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"3\n" +
 	"\x0eGetPathRequest\x12!\n" +
 	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\".\n" +
 	"\x0fGetPathResponse\x12\x1b\n" +
@@ -3308,16 +2832,12 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\x14SERVICE_START_SYSTEM\x10\x02\x12\x1b\n" +
 	"\x17SERVICE_START_AUTOMATIC\x10\x03\x12\x18\n" +
 	"\x14SERVICE_START_MANUAL\x10\x04\x12\x1a\n" +
-	"\x16SERVICE_START_DISABLED\x10\x052\xdb\x1a\n" +
-	"\fEmulatedNode\x12k\n" +
-	"\n" +
-	"AttachDisk\x12-.csiproxy.emulated.v1alpha1.AttachDiskRequest\x1a..csiproxy.emulated.v1alpha1.AttachDiskResponse\x12k\n" +
-	"\n" +
-	"DetachDisk\x12-.csiproxy.emulated.v1alpha1.DetachDiskRequest\x1a..csiproxy.emulated.v1alpha1.DetachDiskResponse\x12\x80\x01\n" +
-	"\x11ListDetachedDisks\x124.csiproxy.emulated.v1alpha1.ListDetachedDisksRequest\x1a5.csiproxy.emulated.v1alpha1.ListDetachedDisksResponse\x12e\n" +
-	"\bGrowDisk\x12+.csiproxy.emulated.v1alpha1.GrowDiskRequest\x1a,.csiproxy.emulated.v1alpha1.GrowDiskResponse\x12q\n" +
-	"\fSetDiskState\x12/.csiproxy.emulated.v1alpha1.SetDiskStateRequest\x1a0.csiproxy.emulated.v1alpha1.SetDiskStateResponse\x12z\n" +
-	"\x0fSetDiskReadOnly\x122.csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest\x1a3.csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse\x12b\n" +
+	"\x16SERVICE_START_DISABLED\x10\x052\x9a\x18\n" +
+	"\fEmulatedNode\x12V\n" +
+	"\x03Get\x12&.csiproxy.emulated.v1alpha1.GetRequest\x1a'.csiproxy.emulated.v1alpha1.GetResponse\x12V\n" +
+	"\x03Add\x12&.csiproxy.emulated.v1alpha1.AddRequest\x1a'.csiproxy.emulated.v1alpha1.AddResponse\x12_\n" +
+	"\x06Change\x12).csiproxy.emulated.v1alpha1.ChangeRequest\x1a*.csiproxy.emulated.v1alpha1.ChangeResponse\x12_\n" +
+	"\x06Remove\x12).csiproxy.emulated.v1alpha1.RemoveRequest\x1a*.csiproxy.emulated.v1alpha1.RemoveResponse\x12b\n" +
 	"\aGetPath\x12*.csiproxy.emulated.v1alpha1.GetPathRequest\x1a+.csiproxy.emulated.v1alpha1.GetPathResponse\x12e\n" +
 	"\bReadlink\x12+.csiproxy.emulated.v1alpha1.ReadlinkRequest\x1a,.csiproxy.emulated.v1alpha1.ReadlinkResponse\x12h\n" +
 	"\tGetAccess\x12,.csiproxy.emulated.v1alpha1.GetAccessRequest\x1a-.csiproxy.emulated.v1alpha1.GetAccessResponse\x12w\n" +
@@ -3359,7 +2879,7 @@ func file_emulated_v1alpha1_node_proto_rawDescGZIP() []byte {
 }
 
 var file_emulated_v1alpha1_node_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_emulated_v1alpha1_node_proto_goTypes = []any{
 	(ServiceState)(0),                   // 0: csiproxy.emulated.v1alpha1.ServiceState
 	(ServiceStart)(0),                   // 1: csiproxy.emulated.v1alpha1.ServiceStart
@@ -3367,147 +2887,142 @@ var file_emulated_v1alpha1_node_proto_goTypes = []any{
 	(*SaveNodeResponse)(nil),            // 3: csiproxy.emulated.v1alpha1.SaveNodeResponse
 	(*RestoreNodeRequest)(nil),          // 4: csiproxy.emulated.v1alpha1.RestoreNodeRequest
 	(*RestoreNodeResponse)(nil),         // 5: csiproxy.emulated.v1alpha1.RestoreNodeResponse
-	(*AttachDiskRequest)(nil),           // 6: csiproxy.emulated.v1alpha1.AttachDiskRequest
-	(*Identifier)(nil),                  // 7: csiproxy.emulated.v1alpha1.Identifier
-	(*AttachDiskResponse)(nil),          // 8: csiproxy.emulated.v1alpha1.AttachDiskResponse
-	(*DetachDiskRequest)(nil),           // 9: csiproxy.emulated.v1alpha1.DetachDiskRequest
-	(*DetachDiskResponse)(nil),          // 10: csiproxy.emulated.v1alpha1.DetachDiskResponse
-	(*ListDetachedDisksRequest)(nil),    // 11: csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
-	(*ListDetachedDisksResponse)(nil),   // 12: csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
-	(*DetachedDisk)(nil),                // 13: csiproxy.emulated.v1alpha1.DetachedDisk
-	(*GrowDiskRequest)(nil),             // 14: csiproxy.emulated.v1alpha1.GrowDiskRequest
-	(*GrowDiskResponse)(nil),            // 15: csiproxy.emulated.v1alpha1.GrowDiskResponse
-	(*SetDiskStateRequest)(nil),         // 16: csiproxy.emulated.v1alpha1.SetDiskStateRequest
-	(*SetDiskStateResponse)(nil),        // 17: csiproxy.emulated.v1alpha1.SetDiskStateResponse
-	(*SetDiskReadOnlyRequest)(nil),      // 18: csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
-	(*SetDiskReadOnlyResponse)(nil),     // 19: csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
-	(*GetPathRequest)(nil),              // 20: csiproxy.emulated.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),             // 21: csiproxy.emulated.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),             // 22: csiproxy.emulated.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),            // 23: csiproxy.emulated.v1alpha1.ReadlinkResponse
-	(*GetAccessRequest)(nil),            // 24: csiproxy.emulated.v1alpha1.GetAccessRequest
-	(*GetAccessResponse)(nil),           // 25: csiproxy.emulated.v1alpha1.GetAccessResponse
-	(*Access)(nil),                      // 26: csiproxy.emulated.v1alpha1.Access
-	(*SetSMBPasswordRequest)(nil),       // 27: csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
-	(*SetSMBPasswordResponse)(nil),      // 28: csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
-	(*SetSMBServerStateRequest)(nil),    // 29: csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
-	(*SetSMBServerStateResponse)(nil),   // 30: csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
-	(*RebootRequest)(nil),               // 31: csiproxy.emulated.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),              // 32: csiproxy.emulated.v1alpha1.RebootResponse
-	(*AddSMBShareRequest)(nil),          // 33: csiproxy.emulated.v1alpha1.AddSMBShareRequest
-	(*AddSMBShareResponse)(nil),         // 34: csiproxy.emulated.v1alpha1.AddSMBShareResponse
-	(*RemoveSMBShareRequest)(nil),       // 35: csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
-	(*RemoveSMBShareResponse)(nil),      // 36: csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
-	(*AddSMBUserRequest)(nil),           // 37: csiproxy.emulated.v1alpha1.AddSMBUserRequest
-	(*AddSMBUserResponse)(nil),          // 38: csiproxy.emulated.v1alpha1.AddSMBUserResponse
-	(*RemoveSMBUserRequest)(nil),        // 39: csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
-	(*RemoveSMBUserResponse)(nil),       // 40: csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
-	(*DropSMBSessionsRequest)(nil),      // 41: csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
-	(*DropSMBSessionsResponse)(nil),     // 42: csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
-	(*SetISCSIPortalStateRequest)(nil),  // 43: csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
-	(*SetISCSIPortalStateResponse)(nil), // 44: csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
-	(*DropISCSISessionRequest)(nil),     // 45: csiproxy.emulated.v1alpha1.DropISCSISessionRequest
-	(*DropISCSISessionResponse)(nil),    // 46: csiproxy.emulated.v1alpha1.DropISCSISessionResponse
-	(*ListNetworkRequest)(nil),          // 47: csiproxy.emulated.v1alpha1.ListNetworkRequest
-	(*ListNetworkResponse)(nil),         // 48: csiproxy.emulated.v1alpha1.ListNetworkResponse
-	(*FileServer)(nil),                  // 49: csiproxy.emulated.v1alpha1.FileServer
-	(*ISCSIPortal)(nil),                 // 50: csiproxy.emulated.v1alpha1.ISCSIPortal
-	(*ListServicesRequest)(nil),         // 51: csiproxy.emulated.v1alpha1.ListServicesRequest
-	(*ListServicesResponse)(nil),        // 52: csiproxy.emulated.v1alpha1.ListServicesResponse
-	(*NodeService)(nil),                 // 53: csiproxy.emulated.v1alpha1.NodeService
-	(*SetServiceRequest)(nil),           // 54: csiproxy.emulated.v1alpha1.SetServiceRequest
-	(*SetServiceResponse)(nil),          // 55: csiproxy.emulated.v1alpha1.SetServiceResponse
-	(*ListSwitchesRequest)(nil),         // 56: csiproxy.emulated.v1alpha1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),        // 57: csiproxy.emulated.v1alpha1.ListSwitchesResponse
-	(*Switch)(nil),                      // 58: csiproxy.emulated.v1alpha1.Switch
-	(*SetSwitchRequest)(nil),            // 59: csiproxy.emulated.v1alpha1.SetSwitchRequest
-	(*SetSwitchResponse)(nil),           // 60: csiproxy.emulated.v1alpha1.SetSwitchResponse
-	(*AddFaultRequest)(nil),             // 61: csiproxy.emulated.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),           // 62: csiproxy.emulated.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),          // 63: csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	(*ListJournalRequest)(nil),          // 64: csiproxy.emulated.v1alpha1.ListJournalRequest
-	(*AddFaultResponse)(nil),            // 65: csiproxy.emulated.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),          // 66: csiproxy.emulated.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil),         // 67: csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	(*ListJournalResponse)(nil),         // 68: csiproxy.emulated.v1alpha1.ListJournalResponse
+	(*GetRequest)(nil),                  // 6: csiproxy.emulated.v1alpha1.GetRequest
+	(*GetResponse)(nil),                 // 7: csiproxy.emulated.v1alpha1.GetResponse
+	(*AddRequest)(nil),                  // 8: csiproxy.emulated.v1alpha1.AddRequest
+	(*AddResponse)(nil),                 // 9: csiproxy.emulated.v1alpha1.AddResponse
+	(*ChangeRequest)(nil),               // 10: csiproxy.emulated.v1alpha1.ChangeRequest
+	(*ChangeResponse)(nil),              // 11: csiproxy.emulated.v1alpha1.ChangeResponse
+	(*RemoveRequest)(nil),               // 12: csiproxy.emulated.v1alpha1.RemoveRequest
+	(*RemoveResponse)(nil),              // 13: csiproxy.emulated.v1alpha1.RemoveResponse
+	(*GetPathRequest)(nil),              // 14: csiproxy.emulated.v1alpha1.GetPathRequest
+	(*GetPathResponse)(nil),             // 15: csiproxy.emulated.v1alpha1.GetPathResponse
+	(*ReadlinkRequest)(nil),             // 16: csiproxy.emulated.v1alpha1.ReadlinkRequest
+	(*ReadlinkResponse)(nil),            // 17: csiproxy.emulated.v1alpha1.ReadlinkResponse
+	(*GetAccessRequest)(nil),            // 18: csiproxy.emulated.v1alpha1.GetAccessRequest
+	(*GetAccessResponse)(nil),           // 19: csiproxy.emulated.v1alpha1.GetAccessResponse
+	(*Access)(nil),                      // 20: csiproxy.emulated.v1alpha1.Access
+	(*SetSMBPasswordRequest)(nil),       // 21: csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
+	(*SetSMBPasswordResponse)(nil),      // 22: csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
+	(*SetSMBServerStateRequest)(nil),    // 23: csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
+	(*SetSMBServerStateResponse)(nil),   // 24: csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
+	(*RebootRequest)(nil),               // 25: csiproxy.emulated.v1alpha1.RebootRequest
+	(*RebootResponse)(nil),              // 26: csiproxy.emulated.v1alpha1.RebootResponse
+	(*AddSMBShareRequest)(nil),          // 27: csiproxy.emulated.v1alpha1.AddSMBShareRequest
+	(*AddSMBShareResponse)(nil),         // 28: csiproxy.emulated.v1alpha1.AddSMBShareResponse
+	(*RemoveSMBShareRequest)(nil),       // 29: csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
+	(*RemoveSMBShareResponse)(nil),      // 30: csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
+	(*AddSMBUserRequest)(nil),           // 31: csiproxy.emulated.v1alpha1.AddSMBUserRequest
+	(*AddSMBUserResponse)(nil),          // 32: csiproxy.emulated.v1alpha1.AddSMBUserResponse
+	(*RemoveSMBUserRequest)(nil),        // 33: csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
+	(*RemoveSMBUserResponse)(nil),       // 34: csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
+	(*DropSMBSessionsRequest)(nil),      // 35: csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
+	(*DropSMBSessionsResponse)(nil),     // 36: csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
+	(*SetISCSIPortalStateRequest)(nil),  // 37: csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
+	(*SetISCSIPortalStateResponse)(nil), // 38: csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
+	(*DropISCSISessionRequest)(nil),     // 39: csiproxy.emulated.v1alpha1.DropISCSISessionRequest
+	(*DropISCSISessionResponse)(nil),    // 40: csiproxy.emulated.v1alpha1.DropISCSISessionResponse
+	(*ListNetworkRequest)(nil),          // 41: csiproxy.emulated.v1alpha1.ListNetworkRequest
+	(*ListNetworkResponse)(nil),         // 42: csiproxy.emulated.v1alpha1.ListNetworkResponse
+	(*FileServer)(nil),                  // 43: csiproxy.emulated.v1alpha1.FileServer
+	(*ISCSIPortal)(nil),                 // 44: csiproxy.emulated.v1alpha1.ISCSIPortal
+	(*ListServicesRequest)(nil),         // 45: csiproxy.emulated.v1alpha1.ListServicesRequest
+	(*ListServicesResponse)(nil),        // 46: csiproxy.emulated.v1alpha1.ListServicesResponse
+	(*NodeService)(nil),                 // 47: csiproxy.emulated.v1alpha1.NodeService
+	(*SetServiceRequest)(nil),           // 48: csiproxy.emulated.v1alpha1.SetServiceRequest
+	(*SetServiceResponse)(nil),          // 49: csiproxy.emulated.v1alpha1.SetServiceResponse
+	(*ListSwitchesRequest)(nil),         // 50: csiproxy.emulated.v1alpha1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),        // 51: csiproxy.emulated.v1alpha1.ListSwitchesResponse
+	(*Switch)(nil),                      // 52: csiproxy.emulated.v1alpha1.Switch
+	(*SetSwitchRequest)(nil),            // 53: csiproxy.emulated.v1alpha1.SetSwitchRequest
+	(*SetSwitchResponse)(nil),           // 54: csiproxy.emulated.v1alpha1.SetSwitchResponse
+	(*structpb.Struct)(nil),             // 55: google.protobuf.Struct
+	(*AddFaultRequest)(nil),             // 56: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),           // 57: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),          // 58: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*ListJournalRequest)(nil),          // 59: csiproxy.emulated.v1alpha1.ListJournalRequest
+	(*AddFaultResponse)(nil),            // 60: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),          // 61: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*RemoveFaultResponse)(nil),         // 62: csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	(*ListJournalResponse)(nil),         // 63: csiproxy.emulated.v1alpha1.ListJournalResponse
 }
 var file_emulated_v1alpha1_node_proto_depIdxs = []int32{
-	7,  // 0: csiproxy.emulated.v1alpha1.AttachDiskRequest.identifiers:type_name -> csiproxy.emulated.v1alpha1.Identifier
-	13, // 1: csiproxy.emulated.v1alpha1.ListDetachedDisksResponse.disks:type_name -> csiproxy.emulated.v1alpha1.DetachedDisk
-	26, // 2: csiproxy.emulated.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.emulated.v1alpha1.Access
-	49, // 3: csiproxy.emulated.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.emulated.v1alpha1.FileServer
-	50, // 4: csiproxy.emulated.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.emulated.v1alpha1.ISCSIPortal
-	53, // 5: csiproxy.emulated.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.emulated.v1alpha1.NodeService
-	0,  // 6: csiproxy.emulated.v1alpha1.NodeService.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
-	1,  // 7: csiproxy.emulated.v1alpha1.NodeService.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
-	0,  // 8: csiproxy.emulated.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
-	1,  // 9: csiproxy.emulated.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
-	58, // 10: csiproxy.emulated.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.emulated.v1alpha1.Switch
-	6,  // 11: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:input_type -> csiproxy.emulated.v1alpha1.AttachDiskRequest
-	9,  // 12: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:input_type -> csiproxy.emulated.v1alpha1.DetachDiskRequest
-	11, // 13: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:input_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksRequest
-	14, // 14: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:input_type -> csiproxy.emulated.v1alpha1.GrowDiskRequest
-	16, // 15: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:input_type -> csiproxy.emulated.v1alpha1.SetDiskStateRequest
-	18, // 16: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:input_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyRequest
-	20, // 17: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
-	22, // 18: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
-	24, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
-	27, // 20: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
-	29, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
-	33, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.emulated.v1alpha1.AddSMBShareRequest
-	35, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
-	37, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.emulated.v1alpha1.AddSMBUserRequest
-	39, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
-	41, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
-	43, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
-	45, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.emulated.v1alpha1.DropISCSISessionRequest
-	47, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.emulated.v1alpha1.ListNetworkRequest
-	51, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.emulated.v1alpha1.ListServicesRequest
-	54, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.emulated.v1alpha1.SetServiceRequest
-	56, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.emulated.v1alpha1.ListSwitchesRequest
-	59, // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.emulated.v1alpha1.SetSwitchRequest
-	61, // 34: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
-	62, // 35: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
-	63, // 36: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	64, // 37: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
-	31, // 38: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
-	2,  // 39: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
-	4,  // 40: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
-	8,  // 41: csiproxy.emulated.v1alpha1.EmulatedNode.AttachDisk:output_type -> csiproxy.emulated.v1alpha1.AttachDiskResponse
-	10, // 42: csiproxy.emulated.v1alpha1.EmulatedNode.DetachDisk:output_type -> csiproxy.emulated.v1alpha1.DetachDiskResponse
-	12, // 43: csiproxy.emulated.v1alpha1.EmulatedNode.ListDetachedDisks:output_type -> csiproxy.emulated.v1alpha1.ListDetachedDisksResponse
-	15, // 44: csiproxy.emulated.v1alpha1.EmulatedNode.GrowDisk:output_type -> csiproxy.emulated.v1alpha1.GrowDiskResponse
-	17, // 45: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskState:output_type -> csiproxy.emulated.v1alpha1.SetDiskStateResponse
-	19, // 46: csiproxy.emulated.v1alpha1.EmulatedNode.SetDiskReadOnly:output_type -> csiproxy.emulated.v1alpha1.SetDiskReadOnlyResponse
-	21, // 47: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
-	23, // 48: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
-	25, // 49: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
-	28, // 50: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
-	30, // 51: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
-	34, // 52: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.emulated.v1alpha1.AddSMBShareResponse
-	36, // 53: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
-	38, // 54: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.emulated.v1alpha1.AddSMBUserResponse
-	40, // 55: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
-	42, // 56: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
-	44, // 57: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
-	46, // 58: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.emulated.v1alpha1.DropISCSISessionResponse
-	48, // 59: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.emulated.v1alpha1.ListNetworkResponse
-	52, // 60: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.emulated.v1alpha1.ListServicesResponse
-	55, // 61: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.emulated.v1alpha1.SetServiceResponse
-	57, // 62: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.emulated.v1alpha1.ListSwitchesResponse
-	60, // 63: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.emulated.v1alpha1.SetSwitchResponse
-	65, // 64: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
-	66, // 65: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
-	67, // 66: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	68, // 67: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
-	32, // 68: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
+	55, // 0: csiproxy.emulated.v1alpha1.GetResponse.document:type_name -> google.protobuf.Struct
+	55, // 1: csiproxy.emulated.v1alpha1.AddRequest.document:type_name -> google.protobuf.Struct
+	55, // 2: csiproxy.emulated.v1alpha1.AddResponse.document:type_name -> google.protobuf.Struct
+	55, // 3: csiproxy.emulated.v1alpha1.ChangeRequest.document:type_name -> google.protobuf.Struct
+	55, // 4: csiproxy.emulated.v1alpha1.RemoveRequest.document:type_name -> google.protobuf.Struct
+	55, // 5: csiproxy.emulated.v1alpha1.RemoveResponse.document:type_name -> google.protobuf.Struct
+	20, // 6: csiproxy.emulated.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.emulated.v1alpha1.Access
+	43, // 7: csiproxy.emulated.v1alpha1.ListNetworkResponse.servers:type_name -> csiproxy.emulated.v1alpha1.FileServer
+	44, // 8: csiproxy.emulated.v1alpha1.ListNetworkResponse.portals:type_name -> csiproxy.emulated.v1alpha1.ISCSIPortal
+	47, // 9: csiproxy.emulated.v1alpha1.ListServicesResponse.services:type_name -> csiproxy.emulated.v1alpha1.NodeService
+	0,  // 10: csiproxy.emulated.v1alpha1.NodeService.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
+	1,  // 11: csiproxy.emulated.v1alpha1.NodeService.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
+	0,  // 12: csiproxy.emulated.v1alpha1.SetServiceRequest.state:type_name -> csiproxy.emulated.v1alpha1.ServiceState
+	1,  // 13: csiproxy.emulated.v1alpha1.SetServiceRequest.start:type_name -> csiproxy.emulated.v1alpha1.ServiceStart
+	52, // 14: csiproxy.emulated.v1alpha1.ListSwitchesResponse.switches:type_name -> csiproxy.emulated.v1alpha1.Switch
+	6,  // 15: csiproxy.emulated.v1alpha1.EmulatedNode.Get:input_type -> csiproxy.emulated.v1alpha1.GetRequest
+	8,  // 16: csiproxy.emulated.v1alpha1.EmulatedNode.Add:input_type -> csiproxy.emulated.v1alpha1.AddRequest
+	10, // 17: csiproxy.emulated.v1alpha1.EmulatedNode.Change:input_type -> csiproxy.emulated.v1alpha1.ChangeRequest
+	12, // 18: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:input_type -> csiproxy.emulated.v1alpha1.RemoveRequest
+	14, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
+	16, // 20: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
+	18, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
+	21, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:input_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordRequest
+	23, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:input_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateRequest
+	27, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:input_type -> csiproxy.emulated.v1alpha1.AddSMBShareRequest
+	29, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareRequest
+	31, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:input_type -> csiproxy.emulated.v1alpha1.AddSMBUserRequest
+	33, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:input_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserRequest
+	35, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:input_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsRequest
+	37, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:input_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateRequest
+	39, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:input_type -> csiproxy.emulated.v1alpha1.DropISCSISessionRequest
+	41, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:input_type -> csiproxy.emulated.v1alpha1.ListNetworkRequest
+	45, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:input_type -> csiproxy.emulated.v1alpha1.ListServicesRequest
+	48, // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:input_type -> csiproxy.emulated.v1alpha1.SetServiceRequest
+	50, // 34: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:input_type -> csiproxy.emulated.v1alpha1.ListSwitchesRequest
+	53, // 35: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:input_type -> csiproxy.emulated.v1alpha1.SetSwitchRequest
+	56, // 36: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
+	57, // 37: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
+	58, // 38: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	59, // 39: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
+	25, // 40: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
+	2,  // 41: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
+	4,  // 42: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	7,  // 43: csiproxy.emulated.v1alpha1.EmulatedNode.Get:output_type -> csiproxy.emulated.v1alpha1.GetResponse
+	9,  // 44: csiproxy.emulated.v1alpha1.EmulatedNode.Add:output_type -> csiproxy.emulated.v1alpha1.AddResponse
+	11, // 45: csiproxy.emulated.v1alpha1.EmulatedNode.Change:output_type -> csiproxy.emulated.v1alpha1.ChangeResponse
+	13, // 46: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:output_type -> csiproxy.emulated.v1alpha1.RemoveResponse
+	15, // 47: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
+	17, // 48: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
+	19, // 49: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
+	22, // 50: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBPassword:output_type -> csiproxy.emulated.v1alpha1.SetSMBPasswordResponse
+	24, // 51: csiproxy.emulated.v1alpha1.EmulatedNode.SetSMBServerState:output_type -> csiproxy.emulated.v1alpha1.SetSMBServerStateResponse
+	28, // 52: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBShare:output_type -> csiproxy.emulated.v1alpha1.AddSMBShareResponse
+	30, // 53: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBShare:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBShareResponse
+	32, // 54: csiproxy.emulated.v1alpha1.EmulatedNode.AddSMBUser:output_type -> csiproxy.emulated.v1alpha1.AddSMBUserResponse
+	34, // 55: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveSMBUser:output_type -> csiproxy.emulated.v1alpha1.RemoveSMBUserResponse
+	36, // 56: csiproxy.emulated.v1alpha1.EmulatedNode.DropSMBSessions:output_type -> csiproxy.emulated.v1alpha1.DropSMBSessionsResponse
+	38, // 57: csiproxy.emulated.v1alpha1.EmulatedNode.SetISCSIPortalState:output_type -> csiproxy.emulated.v1alpha1.SetISCSIPortalStateResponse
+	40, // 58: csiproxy.emulated.v1alpha1.EmulatedNode.DropISCSISession:output_type -> csiproxy.emulated.v1alpha1.DropISCSISessionResponse
+	42, // 59: csiproxy.emulated.v1alpha1.EmulatedNode.ListNetwork:output_type -> csiproxy.emulated.v1alpha1.ListNetworkResponse
+	46, // 60: csiproxy.emulated.v1alpha1.EmulatedNode.ListServices:output_type -> csiproxy.emulated.v1alpha1.ListServicesResponse
+	49, // 61: csiproxy.emulated.v1alpha1.EmulatedNode.SetService:output_type -> csiproxy.emulated.v1alpha1.SetServiceResponse
+	51, // 62: csiproxy.emulated.v1alpha1.EmulatedNode.ListSwitches:output_type -> csiproxy.emulated.v1alpha1.ListSwitchesResponse
+	54, // 63: csiproxy.emulated.v1alpha1.EmulatedNode.SetSwitch:output_type -> csiproxy.emulated.v1alpha1.SetSwitchResponse
+	60, // 64: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
+	61, // 65: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
+	62, // 66: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	63, // 67: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
+	26, // 68: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
 	3,  // 69: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.emulated.v1alpha1.SaveNodeResponse
 	5,  // 70: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.emulated.v1alpha1.RestoreNodeResponse
-	41, // [41:71] is the sub-list for method output_type
-	11, // [11:41] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	43, // [43:71] is the sub-list for method output_type
+	15, // [15:43] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_emulated_v1alpha1_node_proto_init() }
@@ -3517,15 +3032,14 @@ func file_emulated_v1alpha1_node_proto_init() {
 	}
 	file_emulated_v1alpha1_fault_proto_init()
 	file_emulated_v1alpha1_journal_proto_init()
-	file_emulated_v1alpha1_node_proto_msgTypes[4].OneofWrappers = []any{}
-	file_emulated_v1alpha1_node_proto_msgTypes[52].OneofWrappers = []any{}
+	file_emulated_v1alpha1_node_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_node_proto_rawDesc), len(file_emulated_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   59,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,12 +21,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EmulatedNode_AttachDisk_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/AttachDisk"
-	EmulatedNode_DetachDisk_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/DetachDisk"
-	EmulatedNode_ListDetachedDisks_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListDetachedDisks"
-	EmulatedNode_GrowDisk_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/GrowDisk"
-	EmulatedNode_SetDiskState_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetDiskState"
-	EmulatedNode_SetDiskReadOnly_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetDiskReadOnly"
+	EmulatedNode_Get_FullMethodName                 = "/csiproxy.emulated.v1alpha1.EmulatedNode/Get"
+	EmulatedNode_Add_FullMethodName                 = "/csiproxy.emulated.v1alpha1.EmulatedNode/Add"
+	EmulatedNode_Change_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Change"
+	EmulatedNode_Remove_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Remove"
 	EmulatedNode_GetPath_FullMethodName             = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetPath"
 	EmulatedNode_Readlink_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/Readlink"
 	EmulatedNode_GetAccess_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetAccess"
@@ -60,25 +58,20 @@ const (
 // EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one, and has the journal of
 // its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeClient interface {
-	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
-	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
+	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
+	Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error)
+	// Add adds what a document lists, in its order, up to the first element that is refused: disks. A disk gets the lowest
+	// free number and is visible at once. INVALID_ARGUMENT: the error names the key and what is allowed.
 	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
-	AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. It is a bundle then, with its content, its identity and
-	// the files of its volumes, and can be attached again, to any node.
-	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
-	DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error)
-	// ListDetachedDisks lists the disks that were pulled out and lie in the state directory.
-	ListDetachedDisks(ctx context.Context, in *ListDetachedDisksRequest, opts ...grpc.CallOption) (*ListDetachedDisksResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
-	// NOT_FOUND: there is no such disk.
-	GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. If it is in that state already, nothing changes.
-	// NOT_FOUND: there is no such disk.
-	SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error)
-	// SetDiskReadOnly makes a disk read-only or writable. If it is in that state already, nothing changes.
-	// NOT_FOUND: there is no such disk.
-	SetDiskReadOnly(ctx context.Context, in *SetDiskReadOnlyRequest, opts ...grpc.CallOption) (*SetDiskReadOnlyResponse, error)
+	Add(ctx context.Context, in *AddRequest, opts ...grpc.CallOption) (*AddResponse, error)
+	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
+	// has besides its name get new values; a value that is there already changes nothing. NOT_FOUND: there is no such element.
+	// INVALID_ARGUMENT: a key cannot be changed, or not to this value.
+	Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeResponse, error)
+	// Remove removes what a document lists, in its order, up to the first element that is refused, whatever uses it. A disk is
+	// a bundle then, with its content, its identity and its files, and can be added again, to any node.
+	// NOT_FOUND: there is no such element. FAILED_PRECONDITION: it is the system disk.
+	Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error)
 	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
 	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
 	GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error)
@@ -158,60 +151,40 @@ func NewEmulatedNodeClient(cc grpc.ClientConnInterface) EmulatedNodeClient {
 	return &emulatedNodeClient{cc}
 }
 
-func (c *emulatedNodeClient) AttachDisk(ctx context.Context, in *AttachDiskRequest, opts ...grpc.CallOption) (*AttachDiskResponse, error) {
+func (c *emulatedNodeClient) Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AttachDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_AttachDisk_FullMethodName, in, out, cOpts...)
+	out := new(GetResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_Get_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *emulatedNodeClient) DetachDisk(ctx context.Context, in *DetachDiskRequest, opts ...grpc.CallOption) (*DetachDiskResponse, error) {
+func (c *emulatedNodeClient) Add(ctx context.Context, in *AddRequest, opts ...grpc.CallOption) (*AddResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DetachDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_DetachDisk_FullMethodName, in, out, cOpts...)
+	out := new(AddResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_Add_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *emulatedNodeClient) ListDetachedDisks(ctx context.Context, in *ListDetachedDisksRequest, opts ...grpc.CallOption) (*ListDetachedDisksResponse, error) {
+func (c *emulatedNodeClient) Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListDetachedDisksResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_ListDetachedDisks_FullMethodName, in, out, cOpts...)
+	out := new(ChangeResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_Change_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *emulatedNodeClient) GrowDisk(ctx context.Context, in *GrowDiskRequest, opts ...grpc.CallOption) (*GrowDiskResponse, error) {
+func (c *emulatedNodeClient) Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GrowDiskResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GrowDisk_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetDiskState(ctx context.Context, in *SetDiskStateRequest, opts ...grpc.CallOption) (*SetDiskStateResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetDiskStateResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetDiskState_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetDiskReadOnly(ctx context.Context, in *SetDiskReadOnlyRequest, opts ...grpc.CallOption) (*SetDiskReadOnlyResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetDiskReadOnlyResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetDiskReadOnly_FullMethodName, in, out, cOpts...)
+	out := new(RemoveResponse)
+	err := c.cc.Invoke(ctx, EmulatedNode_Remove_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -465,25 +438,20 @@ func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeReq
 // EmulatedNode does to an emulated node what hardware, a cloud or a person does to a real one, and has the journal of
 // its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeServer interface {
-	// AttachDisk attaches a disk. It gets the lowest free number and is visible at once.
-	// INVALID_ARGUMENT: the size, an identifier or the address is impossible, or the address is taken.
+	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
+	Get(context.Context, *GetRequest) (*GetResponse, error)
+	// Add adds what a document lists, in its order, up to the first element that is refused: disks. A disk gets the lowest
+	// free number and is visible at once. INVALID_ARGUMENT: the error names the key and what is allowed.
 	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
-	AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error)
-	// DetachDisk pulls a disk out, whatever is mounted or open on it. It is a bundle then, with its content, its identity and
-	// the files of its volumes, and can be attached again, to any node.
-	// NOT_FOUND: there is no such disk. FAILED_PRECONDITION: it is the system disk.
-	DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error)
-	// ListDetachedDisks lists the disks that were pulled out and lie in the state directory.
-	ListDetachedDisks(context.Context, *ListDetachedDisksRequest) (*ListDetachedDisksResponse, error)
-	// GrowDisk makes a disk larger. The same size changes nothing. INVALID_ARGUMENT: the size is smaller than the present one.
-	// NOT_FOUND: there is no such disk.
-	GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error)
-	// SetDiskState takes a disk offline or online. If it is in that state already, nothing changes.
-	// NOT_FOUND: there is no such disk.
-	SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error)
-	// SetDiskReadOnly makes a disk read-only or writable. If it is in that state already, nothing changes.
-	// NOT_FOUND: there is no such disk.
-	SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error)
+	Add(context.Context, *AddRequest) (*AddResponse, error)
+	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
+	// has besides its name get new values; a value that is there already changes nothing. NOT_FOUND: there is no such element.
+	// INVALID_ARGUMENT: a key cannot be changed, or not to this value.
+	Change(context.Context, *ChangeRequest) (*ChangeResponse, error)
+	// Remove removes what a document lists, in its order, up to the first element that is refused, whatever uses it. A disk is
+	// a bundle then, with its content, its identity and its files, and can be added again, to any node.
+	// NOT_FOUND: there is no such element. FAILED_PRECONDITION: it is the system disk.
+	Remove(context.Context, *RemoveRequest) (*RemoveResponse, error)
 	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
 	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
 	GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error)
@@ -562,23 +530,17 @@ type EmulatedNodeServer interface {
 // pointer dereference when methods are called.
 type UnimplementedEmulatedNodeServer struct{}
 
-func (UnimplementedEmulatedNodeServer) AttachDisk(context.Context, *AttachDiskRequest) (*AttachDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AttachDisk not implemented")
+func (UnimplementedEmulatedNodeServer) Get(context.Context, *GetRequest) (*GetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Get not implemented")
 }
-func (UnimplementedEmulatedNodeServer) DetachDisk(context.Context, *DetachDiskRequest) (*DetachDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DetachDisk not implemented")
+func (UnimplementedEmulatedNodeServer) Add(context.Context, *AddRequest) (*AddResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Add not implemented")
 }
-func (UnimplementedEmulatedNodeServer) ListDetachedDisks(context.Context, *ListDetachedDisksRequest) (*ListDetachedDisksResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListDetachedDisks not implemented")
+func (UnimplementedEmulatedNodeServer) Change(context.Context, *ChangeRequest) (*ChangeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Change not implemented")
 }
-func (UnimplementedEmulatedNodeServer) GrowDisk(context.Context, *GrowDiskRequest) (*GrowDiskResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GrowDisk not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetDiskState(context.Context, *SetDiskStateRequest) (*SetDiskStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetDiskState not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetDiskReadOnly(context.Context, *SetDiskReadOnlyRequest) (*SetDiskReadOnlyResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetDiskReadOnly not implemented")
+func (UnimplementedEmulatedNodeServer) Remove(context.Context, *RemoveRequest) (*RemoveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Remove not implemented")
 }
 func (UnimplementedEmulatedNodeServer) GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPath not implemented")
@@ -672,110 +634,74 @@ func RegisterEmulatedNodeServer(s grpc.ServiceRegistrar, srv EmulatedNodeServer)
 	s.RegisterService(&EmulatedNode_ServiceDesc, srv)
 }
 
-func _EmulatedNode_AttachDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AttachDiskRequest)
+func _EmulatedNode_Get_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EmulatedNodeServer).AttachDisk(ctx, in)
+		return srv.(EmulatedNodeServer).Get(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EmulatedNode_AttachDisk_FullMethodName,
+		FullMethod: EmulatedNode_Get_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).AttachDisk(ctx, req.(*AttachDiskRequest))
+		return srv.(EmulatedNodeServer).Get(ctx, req.(*GetRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EmulatedNode_DetachDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DetachDiskRequest)
+func _EmulatedNode_Add_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EmulatedNodeServer).DetachDisk(ctx, in)
+		return srv.(EmulatedNodeServer).Add(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EmulatedNode_DetachDisk_FullMethodName,
+		FullMethod: EmulatedNode_Add_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).DetachDisk(ctx, req.(*DetachDiskRequest))
+		return srv.(EmulatedNodeServer).Add(ctx, req.(*AddRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EmulatedNode_ListDetachedDisks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListDetachedDisksRequest)
+func _EmulatedNode_Change_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EmulatedNodeServer).ListDetachedDisks(ctx, in)
+		return srv.(EmulatedNodeServer).Change(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EmulatedNode_ListDetachedDisks_FullMethodName,
+		FullMethod: EmulatedNode_Change_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).ListDetachedDisks(ctx, req.(*ListDetachedDisksRequest))
+		return srv.(EmulatedNodeServer).Change(ctx, req.(*ChangeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EmulatedNode_GrowDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GrowDiskRequest)
+func _EmulatedNode_Remove_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GrowDisk(ctx, in)
+		return srv.(EmulatedNodeServer).Remove(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: EmulatedNode_GrowDisk_FullMethodName,
+		FullMethod: EmulatedNode_Remove_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GrowDisk(ctx, req.(*GrowDiskRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetDiskState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetDiskStateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetDiskState(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetDiskState_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetDiskState(ctx, req.(*SetDiskStateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetDiskReadOnly_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetDiskReadOnlyRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetDiskReadOnly(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetDiskReadOnly_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetDiskReadOnly(ctx, req.(*SetDiskReadOnlyRequest))
+		return srv.(EmulatedNodeServer).Remove(ctx, req.(*RemoveRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1220,28 +1146,20 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 	HandlerType: (*EmulatedNodeServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
-			MethodName: "AttachDisk",
-			Handler:    _EmulatedNode_AttachDisk_Handler,
+			MethodName: "Get",
+			Handler:    _EmulatedNode_Get_Handler,
 		},
 		{
-			MethodName: "DetachDisk",
-			Handler:    _EmulatedNode_DetachDisk_Handler,
+			MethodName: "Add",
+			Handler:    _EmulatedNode_Add_Handler,
 		},
 		{
-			MethodName: "ListDetachedDisks",
-			Handler:    _EmulatedNode_ListDetachedDisks_Handler,
+			MethodName: "Change",
+			Handler:    _EmulatedNode_Change_Handler,
 		},
 		{
-			MethodName: "GrowDisk",
-			Handler:    _EmulatedNode_GrowDisk_Handler,
-		},
-		{
-			MethodName: "SetDiskState",
-			Handler:    _EmulatedNode_SetDiskState_Handler,
-		},
-		{
-			MethodName: "SetDiskReadOnly",
-			Handler:    _EmulatedNode_SetDiskReadOnly_Handler,
+			MethodName: "Remove",
+			Handler:    _EmulatedNode_Remove_Handler,
 		},
 		{
 			MethodName: "GetPath",

@@ -16,13 +16,13 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
@@ -158,11 +158,11 @@ func TestInspectOfDisks(t *testing.T) {
 	copy(content, "a table that was here")
 	file := filepath.Join(t.TempDir(), "image")
 	noError(t, os.WriteFile(file, content, 0o600))
-	number, err := n.Admin(t).AttachDisk(t.Context(), &nodeapi.AttachDiskRequest{ImagePath: file})
+	number, err := n.Emulated.AttachDisk(bundle.Spec{ImagePath: file, LUNAuto: true})
 	noError(t, err)
 	r := thorough()
 	if len(r.GetDiskTroubles()) != 1 || !r.GetDiskTroubles()[0].GetUnreadable() ||
-		r.GetDiskTroubles()[0].GetDisk() != fmt.Sprintf("disk %d", number.GetDiskNumber()) {
+		r.GetDiskTroubles()[0].GetDisk() != fmt.Sprintf("disk %d", number) {
 		t.Errorf("with a damaged disk in place of %s for %s: %v", image, id, r.GetDiskTroubles())
 	}
 	if r := inspect(t, n); len(r.GetDiskTroubles()) > 0 {

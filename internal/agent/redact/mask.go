@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // MaxSize is how many bytes a request may have to be kept. A request is a few paths, but a caller may send far more.
@@ -39,7 +40,14 @@ func maskMessage(m protoreflect.Message) {
 		case field.Message() == nil:
 		case field.IsMap():
 			if field.MapValue().Message() != nil {
-				value.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool { maskMessage(v.Message()); return true })
+				value.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+					if secretName(key.String()) { // of a google.protobuf.Struct
+						value.Map().Set(key, protoreflect.ValueOfMessage(structpb.NewStringValue(placeholder).ProtoReflect()))
+					} else {
+						maskMessage(v.Message())
+					}
+					return true
+				})
 			}
 		case field.IsList():
 			for i := range value.List().Len() {
@@ -53,8 +61,10 @@ func maskMessage(m protoreflect.Message) {
 }
 
 // secret reports whether a field holds a secret, by its name: "password", "chap_secret", "MutualChapSecret".
-func secret(field protoreflect.FieldDescriptor) bool {
-	name := strings.ToLower(string(field.Name()))
+func secret(field protoreflect.FieldDescriptor) bool { return secretName(string(field.Name())) }
+
+func secretName(name string) bool {
+	name = strings.ToLower(name)
 	return strings.Contains(name, "password") || strings.Contains(name, "secret")
 }
 

@@ -16,13 +16,13 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
@@ -40,40 +40,9 @@ func change[Response, Request any](name string, do func(*Request) error) server.
 	return answer(name, node.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
 }
 
-// diskMethods returns the methods that control the disks of an emulated node and find its files on the host.
-func diskMethods(n *emulated.Node) []server.Method {
+// fileMethods returns the methods that find the files of an emulated node on the host.
+func fileMethods(n *emulated.Node) []server.Method {
 	return []server.Method{
-		answer("AttachDisk", node.LimitWrite, func(r *api.AttachDiskRequest) (*api.AttachDiskResponse, error) {
-			spec, err := diskSpec(r)
-			if err != nil {
-				return nil, err
-			}
-			number, err := n.AttachDisk(spec)
-			return &api.AttachDiskResponse{DiskNumber: number}, err
-		}),
-		answer("DetachDisk", node.LimitWrite, func(r *api.DetachDiskRequest) (*api.DetachDiskResponse, error) {
-			image, err := n.DetachDisk(r.GetDiskNumber())
-			return &api.DetachDiskResponse{ImagePath: image}, err
-		}),
-		answer("ListDetachedDisks", node.LimitRead, func(*api.ListDetachedDisksRequest) (
-			*api.ListDetachedDisksResponse, error) {
-			disks, err := n.DetachedDisks()
-			r := &api.ListDetachedDisksResponse{}
-			for _, d := range disks {
-				r.Disks = append(r.Disks,
-					&api.DetachedDisk{SerialNumber: d.SerialNumber, SizeBytes: d.SizeBytes, BundlePath: d.Bundle})
-			}
-			return r, err
-		}),
-		change[api.GrowDiskResponse]("GrowDisk", func(r *api.GrowDiskRequest) error {
-			return n.GrowDisk(r.GetDiskNumber(), r.GetSizeBytes())
-		}),
-		change[api.SetDiskStateResponse]("SetDiskState", func(r *api.SetDiskStateRequest) error {
-			return n.SetDiskOnline(r.GetDiskNumber(), r.GetOnline())
-		}),
-		change[api.SetDiskReadOnlyResponse]("SetDiskReadOnly", func(r *api.SetDiskReadOnlyRequest) error {
-			return n.SetDiskReadOnly(r.GetDiskNumber(), r.GetReadOnly())
-		}),
 		answer("GetPath", node.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
 			path, err := n.HostPath(r.GetWindowsPath())
 			return &api.GetPathResponse{HostPath: path}, err
@@ -92,36 +61,6 @@ func diskMethods(n *emulated.Node) []server.Method {
 			return response, err
 		}),
 	}
-}
-
-// diskSpec returns the disk that a request describes.
-func diskSpec(r *api.AttachDiskRequest) (bundle.Spec, error) {
-	spec := bundle.Spec{
-		SizeBytes: setting.Size(r.GetSizeBytes()), SerialNumber: r.GetSerialNumber(), LUNAuto: r.Lun == nil,
-		Offline: r.GetOffline(), ReadOnly: r.GetReadOnly(), SectorSize: r.GetSectorSize(),
-		ImagePath: r.GetImagePath(), BundlePath: r.GetBundlePath(), Formatted: setting.Formatted(r.GetFormatted()),
-	}
-	if r.GetBusType() != "" {
-		if err := spec.BusType.Parse(r.GetBusType()); err != nil {
-			return spec, invalid("%v", err)
-		}
-	}
-	for _, part := range []struct {
-		name string
-		from uint32
-		to   *uint8
-	}{{"adapter", r.GetAdapter(), &spec.Adapter}, {"bus", r.GetBus(), &spec.Bus}, {"target", r.GetTarget(), &spec.Target},
-		{"LUN", r.GetLun(), &spec.LUN}} {
-		if part.from > math.MaxUint8 {
-			return spec, invalid("the %s %d is more than 255", part.name, part.from)
-		}
-		*part.to = uint8(part.from)
-	}
-	for _, i := range r.GetIdentifiers() {
-		spec.Identifiers = append(spec.Identifiers, win32.StorageIdentifier{CodeSet: i.GetCodeSet(), Type: i.GetType(),
-			Identifier: i.GetIdentifier()})
-	}
-	return spec, nil
 }
 
 // Network returns the file servers and the iSCSI portals of an emulated node.
@@ -240,8 +179,14 @@ func invalid(format string, args ...any) error {
 
 // controlError classifies an error of controlling the emulated node.
 func controlError(err error) error {
-	if err == nil || errors.As(err, new(*errdefs.Error)) {
-		return err
+	if err == nil {
+		return nil
+	}
+	if classed, is := errors.AsType[*errdefs.Error](err); is { // perhaps with its place in a document
+		return &errdefs.Error{Class: classed.Class, Reason: classed.Reason, Message: err.Error(), Err: err}
+	}
+	if written, is := errors.AsType[*strictyaml.Error](err); is { // of a document, which has no lines
+		return &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: written.Problem, Err: err}
 	}
 	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
 	switch {

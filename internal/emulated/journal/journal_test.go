@@ -212,8 +212,9 @@ func TestSecretsAreMasked(t *testing.T) {
 		"admin":       {&nodeapi.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
 		"unknown":     {unknown, `{"disk_number":1}`},
 		"nested":      {&nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
-		"list": {&nodeapi.AttachDiskRequest{Identifiers: []*nodeapi.Identifier{{Type: 1}}},
-			`{"identifiers":[{"type":1}]}`},
+		"document": {&nodeapi.AddRequest{Document: nodeapi.Document("iscsiPortals",
+			map[string]any{"address": "a", "targets": []map[string]any{{"username": "u", "mutualSecret": hush}}})},
+			`{"document":{"iscsiPortals":[{"address":"a","targets":[{"mutualSecret":"[redacted]","username":"u"}]}]}}`},
 		"empty":        {&disk.PartitionDiskRequest{}, "{}"},
 		"far too much": {&smb.NewSmbGlobalMappingRequest{RemotePath: strings.Repeat("x", 1<<20)}, "(1048580 bytes)"},
 	} {

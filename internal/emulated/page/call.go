@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -29,11 +30,9 @@ type method func(ctx context.Context, request []byte) (proto.Message, error)
 // host.
 func methods(c *adminclient.Client) map[string]method {
 	return map[string]method{
-		"AttachDisk":          unary(c.AttachDisk, "sizeBytes", "serialNumber", "busType", "offline", "formatted"),
-		"DetachDisk":          unary(c.DetachDisk, "diskNumber"),
-		"GrowDisk":            unary(c.GrowDisk, "diskNumber", "sizeBytes"),
-		"SetDiskState":        unary(c.SetDiskState, "diskNumber", "online"),
-		"SetDiskReadOnly":     unary(c.SetDiskReadOnly, "diskNumber", "readOnly"),
+		"Add":                 unary(c.Add, "document.disks", "size", "serial", "busType", "offline", "content"),
+		"Change":              unary(c.Change, "document.disks", "number", "size", "offline", "readOnly"),
+		"Remove":              unary(c.Remove, "document.disks", "number"),
 		"SetSMBServerState":   unary(c.SetSMBServerState, "server", "running"),
 		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
 		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
@@ -43,7 +42,7 @@ func methods(c *adminclient.Client) map[string]method {
 	}
 }
 
-// unary returns a method that refuses requests with other fields than these.
+// unary returns a method that refuses requests with other fields than these, or a document with other keys.
 func unary[Q any, M interface {
 	*Q
 	proto.Message
@@ -54,18 +53,43 @@ func unary[Q any, M interface {
 		if err := protojson.Unmarshal(text, request); err != nil {
 			return nil, err
 		}
-		var refusal error
-		request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-			if !slices.Contains(fields, f.JSONName()) {
-				refusal = status.Errorf(codes.PermissionDenied, "the page does not set %s; use csi-proxyctl node", f.JSONName())
+		var refused string
+		request.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+			if document, is := value.Interface().(protoreflect.Message); is && f.Name() == "document" {
+				refused = otherKey(document.Interface().(*structpb.Struct).AsMap(), "document.", fields)
+			} else if !slices.Contains(fields, f.JSONName()) {
+				refused = f.JSONName()
 			}
-			return refusal == nil
+			return refused == ""
 		})
-		if refusal != nil {
-			return nil, refusal
+		if refused != "" {
+			return nil, status.Errorf(codes.PermissionDenied, "the page does not set %s; use csi-proxyctl node", refused)
 		}
 		return call(ctx, request)
 	}
+}
+
+// otherKey returns a key, with its prefix, that is not among the allowed ones; empty: there is none. Elements of lists
+// have no prefix.
+func otherKey(value any, prefix string, allowed []string) string {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, of := range value {
+			if !slices.Contains(allowed, prefix+key) {
+				return key
+			}
+			if other := otherKey(of, "", allowed); other != "" {
+				return other
+			}
+		}
+	case []any:
+		for _, of := range value {
+			if other := otherKey(of, "", allowed); other != "" {
+				return other
+			}
+		}
+	}
+	return ""
 }
 
 func (p *page) serveCall(r *http.Request) (any, error) {
@@ -109,8 +133,8 @@ func (p *page) serveReattach(r *http.Request) (any, error) {
 	if i < 0 {
 		return nil, err
 	}
-	attached, err := p.config.Admin.AttachDisk(r.Context(), &api.AttachDiskRequest{BundlePath: disks[i].Bundle})
-	return map[string]uint32{"diskNumber": attached.GetDiskNumber()}, err
+	return p.config.Admin.Add(r.Context(), &api.AddRequest{
+		Document: api.Document("disks", map[string]any{"bundle": disks[i].Bundle})})
 }
 
 func readJSON(r *http.Request, to any) error {

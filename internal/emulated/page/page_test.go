@@ -209,8 +209,8 @@ func TestChanges(t *testing.T) {
 	if first.ReadOnly || first.Tree == nil || len(first.Tree.Tree.Disks) != 3 || len(first.Functions) < 30 {
 		t.Fatalf("got %+v", first)
 	}
-	s.want(200, `"diskNumber":3`, "/call/AttachDisk", `{"sizeBytes":"1073741824","serialNumber":"by-page"}`)
-	s.want(200, "{}", "/call/GrowDisk", `{"diskNumber":3,"sizeBytes":"2147483648"}`)
+	s.want(200, `"number":3`, "/call/Add", `{"document":{"disks":[{"size":1073741824,"serial":"by-page"}]}}`)
+	s.want(200, "{}", "/call/Change", `{"document":{"disks":[{"number":3,"size":2147483648}]}}`)
 	s.want(200, "{}", "/call/SetSMBServerState", `{"server":"fs.emulated","running":false}`)
 	s.want(200, `"id":"1"`, "/call/AddFault",
 		`{"fault":{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}}`)
@@ -230,19 +230,21 @@ func TestChanges(t *testing.T) {
 	}
 	s.want(200, "{}", "/call/RemoveFault", `{"id":"1"}`)
 	if text := s.JournalText(); !strings.Contains(text,
-		`EmulatedNode/AttachDisk {"size_bytes":"1073741824","serial_number":"by-page"`) {
+		`EmulatedNode/Add {"document":{"disks":[{"serial":"by-page","size":1073741824}]}}`) {
 		t.Errorf("the journal does not have the page's calls:\n%s", text)
 	}
 	s.want(200, "", "/call/Reboot", `{}`)
 
-	s.want(400, "disk 99", "/call/DetachDisk", `{"diskNumber":99}`)
-	s.want(400, "unknown field", "/call/DetachDisk", `{"disk":99}`)
+	s.want(400, "disk 99", "/call/Remove", `{"document":{"disks":[{"number":99}]}}`)
+	s.want(400, "unknown field", "/call/Remove", `{"disk":99}`)
+	s.want(403, "does not set disks; use", "/call/Remove", `{"document":{"disks":[{"disks":99}]}}`)
+	s.want(403, "does not set bundle; use", "/call/Add", `{"document":{"disks":[{"size":1073741824,"bundle":"/etc/x"}]}}`)
 	s.want(400, "not a gRPC error code", "/call/AddFault", `{"fault":{"method":"disk","status":"NOT_READY"}}`)
 	s.want(400, "no kernel function", "/call/AddFault", `{"fault":{"function":"Foo","hang":true}}`)
 	s.want(400, "unknown field", "/call/AddFault", `{"fault":{"functions":"Foo"}}`)
 	s.want(403, "does not call GetPath", "/call/GetPath", `{"windowsPath":"C:\\"}`)
 	s.want(403, "does not call SetSMBPassword", "/call/SetSMBPassword", `{}`)
-	s.want(400, "too large", "/call/DetachDisk", `{"diskNumber":1`+strings.Repeat(" ", 100<<10)+`}`)
+	s.want(400, "too large", "/call/Reboot", `{`+strings.Repeat(" ", 100<<10)+`}`)
 }
 
 func TestReadOnly(t *testing.T) {
@@ -252,7 +254,7 @@ func TestReadOnly(t *testing.T) {
 	if !st.ReadOnly || len(st.Tree.Tree.Disks) != 3 {
 		t.Errorf("got %+v", st)
 	}
-	for _, path := range []string{"/call/AttachDisk", "/call/Reboot", "/call/RemoveFault", "/call/AddFault"} {
+	for _, path := range []string{"/call/Add", "/call/Reboot", "/call/RemoveFault", "/call/AddFault"} {
 		s.want(403, "-ui-read-only", path, `{}`)
 	}
 	if after := s.state("0", 0); after.Journal.Newest != st.Journal.Newest || after.Version != st.Version {
