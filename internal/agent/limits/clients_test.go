@@ -138,7 +138,8 @@ func TestClientsAreForgotten(t *testing.T) {
 	cs := New(Limits{}, klog.Background(), metrics)
 	c, _ := connect(t, cs, 1, &process{})
 	slot, err := c.Client().Acquire(t.Context(), "Rescan")
-	if err != nil {
+	done, errCall := c.OpenCall()
+	if err = errors.Join(err, errCall); err != nil {
 		t.Fatal(err)
 	}
 	open := testutil.ToFloat64(metrics.connections)
@@ -151,6 +152,7 @@ func TestClientsAreForgotten(t *testing.T) {
 		t.Errorf("%d clients while an operation runs, want 1", len(cs.clients))
 	}
 	slot.Release()
+	done() // gRPC ends a call after its connection
 	if len(cs.clients)+len(cs.named)+cs.conns+cs.slots > 0 {
 		t.Errorf("left: %+v", cs)
 	}

@@ -175,7 +175,7 @@ func byEBSVolume(id string) (match, error) {
 //
 // Source: gcp-compute-persistent-disk-csi-driver, getDiskNumberLegacy in pkg/mount-manager.
 func byGCEDevice(name string) (match, error) {
-	if len(strings.Fields(name)) != 1 {
+	if words := strings.Fields(name); len(words) != 1 || words[0] != name {
 		return invalidMatch("device name %q is not one word", name)
 	}
 	return match{what: fmt.Sprintf("device name %q", name), instead: cloudsBuses, fits: func(d foundDisk) bool {

@@ -164,6 +164,7 @@ func TestPartOfAMark(t *testing.T) {
 func TestMarksOfNoDisk(t *testing.T) {
 	for _, r := range []*api.StageDiskRequest{
 		{}, {Disk: &api.StageDiskRequest_SerialNumber{SerialNumber: " "}}, {Disk: &api.StageDiskRequest_Lun{Lun: 256}},
+		{Disk: &api.StageDiskRequest_GceDeviceName{GceDeviceName: " pd-1"}},
 		{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 256}}, {Disk: &api.StageDiskRequest_IscsiDisk{}},
 		{Disk: &api.StageDiskRequest_IscsiDisk{IscsiDisk: &api.ISCSIDisk{TargetAddress: "192.0.2.1"}}},
 		{Disk: &api.StageDiskRequest_IscsiDisk{IscsiDisk: &api.ISCSIDisk{Iqn: "iqn.2001-04.com.example:disk"}}},

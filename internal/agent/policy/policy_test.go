@@ -144,7 +144,7 @@ func TestObjectsOfARequest(t *testing.T) {
   directories: ['C:\var\lib\kubelet\pods', 'D:\data']
   services: [MSiSCSI]
   smbServers: [fs, '*.example.com']
-  iscsiPortals: [192.0.2.1, 198.51.100.0/24, '2001:db8::1', san.example.com]
+  iscsiPortals: [192.0.2.1, 198.51.100.0/24, '2001:db8::1', san.example.com, '*.lab.example']
   iscsiTargets: ['iqn.2001-04.com.example:*', eui.02004567A425678D]
 `).Rules()[0]
 	for m, texts := range map[node.Meaning]map[string]bool{
@@ -177,6 +177,7 @@ func TestObjectsOfARequest(t *testing.T) {
 			"192.0.2.1": true, "198.51.100.7": true, "::ffff:192.0.2.1": true, "2001:DB8:0::1": true, "SAN.example.com": true,
 			"192.0.2.2": false, "198.51.101.7": false, "192.0.2.1:3260": false, "192.0.2.01": false, "2001:db8::1%eth0": false,
 			"san.example.com.": false, "::ffff:198.51.100.7": true, "::ffff:198.51.100.7%eth0": false,
+			"a.lab.example": true, "lab.example": false, ".lab.example": false, ".a.lab.example": false,
 		},
 		node.NamesTarget: {
 			"iqn.2001-04.com.example:disk": true, "IQN.2001-04.com.example:disk": true, "eui.02004567a425678d": true,

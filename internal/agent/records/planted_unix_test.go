@@ -5,8 +5,13 @@
 package records_test
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 )
 
 // planted are ways to put something in the place of a file; outside is a path that is not there.
@@ -22,5 +27,33 @@ func planted(outside string) map[string]func(file string) error {
 			}
 			return os.Truncate(file, 1<<40)
 		},
+	}
+}
+
+// TestBehindALink: what a link in the place of the directory leads to is neither read nor changed.
+func TestBehindALink(t *testing.T) {
+	elsewhere, dir := t.TempDir(), filepath.Join(t.TempDir(), "records")
+	there, d := records.New(elsewhere), records.New(dir)
+	use := records.Record{Remote: share, Target: `C:\k`}
+	check(t, there.Put(records.Use, use))
+	check(t, there.PutShare(records.Share{Share: share, Made: records.Made}))
+	check(t, os.Symlink(elsewhere, dir))
+	got, errGet := d.Get(records.Use, use.Target)
+	known, errShare := d.Share(share)
+	all, errUses := d.Uses()
+	_, errShares := d.Shares()
+	for of, err := range map[string]error{
+		"a use": errGet, "all uses": errUses, "a share": errShare, "all shares": errShares, "a new use": d.Put(records.Use, use),
+		"a removal": d.Remove(records.Use, use.Target), "a forgotten share": d.PutShare(records.Share{Share: share}),
+	} {
+		if err == nil || errors.Is(err, records.ErrNone) {
+			t.Errorf("%s behind a link: %v", of, err)
+		}
+	}
+	if got.Remote != "" || known.Known() || len(all) > 0 {
+		t.Errorf("read behind the link: %+v, %+v, %+v", got, known, all)
+	}
+	if got, err := there.Get(records.Use, use.Target); got != use || err != nil {
+		t.Errorf("the record elsewhere is %+v, %v", got, err)
 	}
 }

@@ -123,6 +123,33 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// TestShareNotRecorded: of a share whose record cannot be replaced nothing is known: an old record might say that the
+// mapping is the steps' alone. Neither is anything known of a share that has another one's record.
+func TestShareNotRecorded(t *testing.T) {
+	dir := t.TempDir()
+	d := records.New(dir)
+	made := records.Share{Share: share, Made: records.Made}
+	check(t, d.PutShare(made))
+	file := fileOf(t, dir, ".share")
+	check(t, os.MkdirAll(filepath.Join(file+".new", "in the way"), 0o700))
+	made.Asked = true
+	if err := d.PutShare(made); err == nil {
+		t.Error("a record was written where a directory is")
+	}
+	if known, err := d.Share(share); known.Known() || err != nil {
+		t.Errorf("after the failure: %+v, %v", known, err)
+	}
+	check(t, os.RemoveAll(file+".new"))
+	check(t, d.PutShare(records.Share{Share: share + "2", Made: records.Made}))
+	check(t, os.Rename(fileOf(t, dir, ".share"), file))
+	if known, err := d.Share(share); known.Known() || err == nil {
+		t.Errorf("with another share's record: %+v, %v", known, err)
+	}
+	if all, err := d.Shares(); len(all) > 0 || err != nil {
+		t.Errorf("all shares: %q, %v", all, err)
+	}
+}
+
 // TestLock: one caller at a time has the lock of a share, of this process and of all, and a waiting one gives up.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
