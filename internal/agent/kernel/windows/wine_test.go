@@ -124,6 +124,9 @@ func TestWineGaps(t *testing.T) {
 			},
 			"success", "ERROR_FILE_NOT_FOUND",
 		},
+		// Wine looks below the directory in which the process began.
+		{"attributes below a drive's root", func() (string, error) { return only(k.QueryAttributes(`\\?\` + dir)) },
+			"success", "ERROR_FILE_NOT_FOUND"},
 		{
 			"set a reparse point",
 			control(link, win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{
