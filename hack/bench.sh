@@ -15,12 +15,12 @@ go test -c -trimpath -o "$work/bench.test" ./test/bench
 for ((i = 0; i < ${ROUNDS:-8}; i++)); do
 	(cd test/bench && "$work/bench.test" -test.run='^$' -test.bench=. -test.benchtime="${TIME:-200ms}") | tee -a "$work/runs" >&2
 done
-# A line of Steps has each step's time and calls: a line for each step. Only of stage do the calls depend on the disks.
+# A line of Steps has each step's time and calls. The page has those of stage, the only ones that depend on the disks.
 awk '/^BenchmarkSteps/ {
 	split($1, name, "/")
 	for (i = 3; i < NF; i += 2) {
 		split($(i + 1), unit, "-")
-		if (unit[2] == "ns" || $(i + 1) == "stage-calls")
+		if (unit[1] == "stage")
 			print name[1] "/" unit[1] "/" name[2] "/" name[3], $2, $i, unit[2] "/op"
 	}
 }' "$work/runs" >"$work/steps"
@@ -29,7 +29,7 @@ awk '/^BenchmarkSteps/ {
 	"$benchstat" -filter '.name:Read' -col '/via@(echo agent)' "$work/runs"
 	"$benchstat" -filter '-.name:(Read OR Steps)' "runs=$work/runs"
 	"$benchstat" -col '/volumes@(1 32)' "$work/steps" | sed 's/ ± *[0-9]*%//g'
-} | sed -e '/Read\/\(GetDiskState\|IsSymlink\|GetVolumeIDFrom\|GetDiskNumber\|ListTargetPortals\|GetBIOS\)/d' \
+} | sed -e '/Read\//{/Read\/\(PathExists\|ListVolumesOnDisk\|GetVolumeStats\)/!d}' \
 	-e '/^\(goos\|goarch\|pkg\|cpu\):/d' -e '/^geomean/d' -e '/^[¹²³⁴]/d' -e 's/ *[¹²³⁴]//g' -e 's/ *(p=[0-9.]* n=[0-9]*)//' >"$work/table"
 cat "$work/table"
 [ -z "$page" ] || sed -i -e '/^<!-- linux -->$/,/^<!-- end -->$/{//!d}' \
