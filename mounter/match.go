@@ -103,10 +103,14 @@ func ByBlankSize(bytes int64) Match {
 		if err != nil || stats.GetTotalBytes() != bytes {
 			return false, ignored(ctx, err)
 		}
+		// For a disk without a partition table the call fails, with a reason of its own.
 		_, err = m.client.Volume.ListVolumesOnDisk(ctx,
 			&csiproxy.ListVolumesOnDiskRequest{DiskNumber: d.Number, PartitionNumber: 1})
-		failure := (*csiproxy.Error)(nil)
-		return errors.As(err, &failure) && failure.Reason == reason.DiskRaw, ignored(ctx, err)
+		var failure *csiproxy.Error
+		if errors.As(err, &failure) && failure.Reason == reason.DiskRaw {
+			return true, nil
+		}
+		return false, ignored(ctx, err)
 	}}
 }
 

@@ -89,7 +89,9 @@ func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path
 		return &location{content: c}, nil, nil
 	}
 	at = &location{content: c}
-	if at.dir, at.above = hostfiles.OpenStraight(c.top, p.Names[:len(p.Names)-1]); at.dir == nil {
+	parents := p.Names[:len(p.Names)-1]
+	at.dir, at.above = hostfiles.OpenStraight(c.top, parents)
+	if at.dir == nil { // one of them is a link, or spelled in another way: descend enters each, from the top
 		if at.dir, err = c.root.OpenRoot("."); err != nil {
 			return nil, nil, err
 		}

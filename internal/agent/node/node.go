@@ -78,13 +78,13 @@ type core struct {
 	records           *records.Dir // nil: none
 	operations        *operation.Runner
 	policy            *winfs.Policy
-	maps              operation.KeyedLocks // one for each server to which shares are mapped
-	unmaps            operation.KeyedLocks // and one for each whose mappings are removed
+	maps              operation.KeyedLocks // by server: one share of it is mapped at a time
+	unmaps            operation.KeyedLocks // by server: one mapping of it is removed at a time
 	missing           []*api.Privilege     // set by EnablePrivileges
 
-	mapped   sync.Map // the sealed credentials with which this agent mapped shares, by share; Windows does not tell
-	asked    sync.Map // the shares that the smb group asked for while that could not be recorded
-	arrivals sync.Map // until when the disks of recent logins to iSCSI targets may still arrive, by targetName
+	mapped   sync.Map // share → the sealed credentials with which this agent mapped it, which Windows does not tell
+	asked    sync.Map // the shares that the smb group asked for, where that could not be recorded
+	arrivals sync.Map // targetName → until when the disks of a recent iSCSI login may still arrive
 }
 
 // New returns a Node that works through k, for a client that may do nothing: see For.

@@ -88,8 +88,8 @@ func unreachable(err error) bool {
 
 const domainSilent = "no domain controller accepts the logon, which this node and the server need"
 
-// remove removes the mapping of the share, once no walk is on the share. One that hangs there delays it: what it opens
-// next would go to the server without the mapping.
+// remove removes the mapping of the share. It first waits for operations that walk a path on the share, even for one
+// that hangs: the rest of its walk would reach the server without the mapping.
 func (s *sharing) remove() error {
 	release, err := s.fs.LockShare(s.key)
 	if err != nil {

@@ -161,11 +161,13 @@ func (s *Steps) forgetUnmapped(ctx context.Context) error {
 	}
 	var errs []error
 	for _, key := range known {
-		if !slices.ContainsFunc(mapped, func(m *admin.SMBMapping) bool { return keyOf(m.GetRemotePath()) == key }) {
-			errs = append(errs, s.node.change(ctx, operation.On("CleanShares", operation.Share(key)), func(o *op) error {
-				return o.withShare(key, winpath.Path{}, func(s *sharing) error { _, err := s.look(); return err })
-			}))
+		if slices.ContainsFunc(mapped, func(m *admin.SMBMapping) bool { return keyOf(m.GetRemotePath()) == key }) {
+			continue
 		}
+		look := func(s *sharing) error { _, err := s.look(); return err } // which forgets what is not mapped
+		what := operation.On("CleanShares", operation.Share(key))
+		errs = append(errs, s.node.change(ctx, what,
+			func(o *op) error { return o.withShare(key, winpath.Path{}, look) }))
 	}
 	return errors.Join(errs...)
 }

@@ -60,15 +60,18 @@ func (o *Operation) kernelFor(part int) kernel.Kernel {
 	return kernel.Intercept(o.Context, config.Kernel, o.Commit, around)
 }
 
-// Commit begins what cannot be given up any more; each kernel call does. It fails for an operation that was given up
-// before. A child of another operation can be given up between its kernel calls, too.
+// Commit is called before each kernel call. From the first one on an operation runs to its end, whatever its caller
+// does. It fails if the caller gave up before; for a child of another operation, before any of its kernel calls.
 func (o *Operation) Commit() error {
-	givenUp := (!o.committed || o.child) && o.caller.Err() != nil
-	if givenUp || !o.committed && o.call != nil && !o.runner.commit(o.call) {
-		return gaveUpRead(o.caller, o.Request)
+	switch {
+	case o.committed && !o.child:
+		return nil
+	case o.caller.Err() != nil:
+	case o.committed || o.call == nil || o.runner.commit(o.call):
+		o.committed = true
+		return nil
 	}
-	o.committed = true
-	return nil
+	return gaveUpRead(o.caller, o.Request)
 }
 
 // run runs f and turns a panic into an error.

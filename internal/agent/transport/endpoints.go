@@ -11,7 +11,7 @@ type Endpoints interface {
 	Listen(name string, private bool) (net.Listener, error)
 	// Path returns the path of an endpoint's socket or pipe.
 	Path(name string) string
-	// Close releases the place. Its listeners must be closed before.
+	// Close gives up the directory, or the pipes' goroutine. The listeners must be closed before.
 	Close() error
 }
 

@@ -18,7 +18,7 @@ const bufferBytes = 64 << 10
 // unlimited is the limit of a pipe's instances: how many connections there will be is not known.
 const unlimited = math.MaxUint32
 
-// instance is a server end of a pipe. Its methods are for the place's goroutine, except for close before await.
+// instance is a server end of a pipe. Only the goroutine of pipes calls its methods, except for close before await.
 type instance struct {
 	handle     windows.Handle
 	overlapped windows.Overlapped // the kernel writes into it until ready

@@ -241,7 +241,7 @@ func (l *pipeListener) next() (windows.Handle, error) {
 	h := l.clients[0]
 	l.clients = l.clients[1:]
 	if len(l.clients) == backlog-1 {
-		_ = windows.SetEvent(l.pipes.tasks) // the event is open: the place closes its listeners first
+		_ = windows.SetEvent(l.pipes.tasks) // the event is open: listeners are closed before pipes
 	}
 	return h, nil
 }

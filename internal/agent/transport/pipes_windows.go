@@ -19,10 +19,9 @@ const minIdle = 4
 // retry is how long, in milliseconds, the goroutine sleeps before it retries after a failure.
 const retry = 100
 
-// pipes implements Endpoints by named pipes. One goroutine waits for the clients of all, and alone asks for them: each
-// request resets the event that signals other clients. Windows cancels a request when the thread that made it ends; a
-// request that is lost that way is made again. Locking the goroutine to a thread would prevent that, but costs every
-// agent a second thread, which the runtime keeps to start others from.
+// pipes implements Endpoints by named pipes. One goroutine makes all requests to wait for a client, since each request
+// resets the event that signals other clients. Windows cancels a request when the thread that made it ends: then it is
+// made again. Locking the goroutine to a thread would prevent that, but the runtime would keep a second one.
 type pipes struct {
 	prefix   string // of the names
 	security string // SDDL of endpoints that are not private
@@ -38,11 +37,11 @@ type pipes struct {
 
 	// Only for the goroutine.
 	listeners map[*pipeListener]struct{}
-	// came and tasks, on which it sleeps; not on the stack, which may move while the kernel reads them
+	// connected and tasks, for which it waits. Not on the stack, which may move while the kernel reads them.
 	events [2]windows.Handle
 }
 
-// Open returns the place that the options describe. Listen finds out whether a name is free.
+// Open starts the goroutine for an agent's pipes. Listen finds out whether a name is free.
 func Open(o Options) (Endpoints, error) {
 	private := Administrators
 	if o.OwnUser {
@@ -108,7 +107,7 @@ func (p *pipes) Close() error {
 	return errors.Join(windows.CloseHandle(p.connected), windows.CloseHandle(p.tasks))
 }
 
-// post lets the goroutine run a task soon. It returns false, and runs nothing, when the place is closed.
+// post lets the goroutine run a task soon. It returns false, and runs nothing, after Close.
 func (p *pipes) post(task func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +120,7 @@ func (p *pipes) post(task func()) bool {
 	return true
 }
 
-// do runs a task in the goroutine, unless the place is closed, and waits until it is done.
+// do runs a task in the goroutine, and waits until it is done. After Close it does nothing.
 func (p *pipes) do(task func()) {
 	done := make(chan struct{})
 	if p.post(func() { defer close(done); task() }) {

@@ -30,7 +30,7 @@ type SocketDir struct {
 	lock *os.File
 }
 
-// Open opens the place that the options describe.
+// Open opens the directory of an agent's sockets.
 func Open(o Options) (Endpoints, error) {
 	if o.SocketDir == "" {
 		return nil, errors.New("an agent needs a socket directory")

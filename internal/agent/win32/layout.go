@@ -77,7 +77,7 @@ func ParseDriveLayout(in []byte) (DriveLayout, error) {
 	}
 	count := b.U32(4) // PartitionCount
 	if fit := (len(b) - offsetPartitionEntry) / sizeofPartition; int64(count) > int64(fit) {
-		return DriveLayout{}, cstruct.Malformed(structure, "%d partitions in a cstruct.Buffer for %d", count, fit)
+		return DriveLayout{}, cstruct.Malformed(structure, "%d partitions, and room for %d", count, fit)
 	}
 	for i := range int(count) {
 		at := SizeofDriveLayout(i)

@@ -77,7 +77,7 @@ func descriptor(structure string, in []byte, fixed int) (cstruct.Buffer, error) 
 		return nil, err
 	}
 	if int(size) < fixed || int(size) > len(in) {
-		return nil, cstruct.Malformed(structure, "size %d, fixed part %d, cstruct.Buffer %d", size, fixed, len(in))
+		return nil, cstruct.Malformed(structure, "its header says %d bytes, not %d to %d", size, fixed, len(in))
 	}
 	return in[:size], nil
 }

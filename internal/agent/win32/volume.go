@@ -40,7 +40,7 @@ func ParseVolumeDiskExtents(in []byte) (VolumeDiskExtents, error) {
 	}
 	count := b.U32(0) // NumberOfDiskExtents
 	if fit := (len(b) - offsetExtents) / sizeofDiskExtent; int64(count) > int64(fit) {
-		return nil, cstruct.Malformed(structure, "%d extents in a cstruct.Buffer for %d", count, fit)
+		return nil, cstruct.Malformed(structure, "%d extents, and room for %d", count, fit)
 	}
 	v := make(VolumeDiskExtents, count)
 	_, err = binary.Decode(b[offsetExtents:], binary.LittleEndian, v)
