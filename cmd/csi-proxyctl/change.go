@@ -83,7 +83,7 @@ func (a *connection) describe(c *cobra.Command, args []string) (lines []string, 
 	ctx, cancel := a.limited(c.Context())
 	defer cancel()
 	if _, err := a.client().Connect(ctx); err != nil {
-		return nil, failure{explain(err)}
+		return nil, a.explain(ctx, err)
 	}
 	for i, of := range a.takes[c][:len(args)] {
 		if of.describe == nil || c.Annotations[effect] != "" && i < len(args)-1 {

@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
@@ -45,7 +48,7 @@ func (a *connection) calledBy(c *cobra.Command, method string) {
 }
 
 func (a *connection) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.timeout <= 0 {
+	if a.timeout == 0 {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, a.timeout)
@@ -78,22 +81,18 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 		client.Volume} {
 		if of, ok := group.(C); ok {
 			var trailer metadata.MD
-			if response, err = m(of, ctx, request, grpc.Trailer(&trailer)); err != nil {
-				err = failure{explain(err)}
-			}
+			response, err = m(of, ctx, request, grpc.Trailer(&trailer))
 			a.addGaps(trailer[errdefs.GapsTrailer])
-			return response, err
+			return response, a.explain(ctx, err)
 		}
 	}
 	admin, err := adminclient.Dial(ctx, a.socketDir)
 	if err != nil {
-		return response, failure{err}
+		return response, a.explain(ctx, err)
 	}
 	defer func() { _ = admin.Close() }()
-	if response, err = m(any(admin).(C), ctx, request); err != nil {
-		err = failure{adminclient.Explain(err)}
-	}
-	return response, err
+	response, err = m(any(admin).(C), ctx, request)
+	return response, a.explain(ctx, adminclient.Explain(err))
 }
 
 func (a *connection) addGaps(texts []string) {
@@ -106,11 +105,16 @@ func (a *connection) addGaps(texts []string) {
 	}
 }
 
-// explain returns a clearer error for an exceeded deadline.
-func explain(err error) error {
-	if errors.Is(err, csiproxy.ErrStillRunning) || status.Code(err) == codes.DeadlineExceeded {
-		return &adminclient.Error{Err: err, Text: "no answer in time, and the agent completes a change that has begun; " +
-			"csi-proxyctl doctor shows what hangs"}
+// explain returns a call's error as a failure. What took too long, the connection too, has one text.
+func (a *connection) explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, csiproxy.ErrStillRunning), errors.Is(err, context.DeadlineExceeded),
+		status.Code(err) == codes.DeadlineExceeded,
+		errors.As(err, new(*dial.Error)) && !errors.Is(err, fs.ErrNotExist) && ctx.Err() != nil:
+		return failedWith(codes.DeadlineExceeded, fmt.Sprintf("the agent in %s has not answered in time, and completes a "+
+			"change that has begun; csi-proxyctl doctor shows what hangs", a.location()))
 	}
-	return err
+	return failure{err}
 }

@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 		{failure{status.Error(codes.AlreadyExists, "")}, 5},
 		{failure{status.Error(codes.OutOfRange, "")}, 5},
 		{failure{status.Error(codes.Internal, "")}, 1},
-		{failure{explain(&csiproxy.Error{Code: codes.DeadlineExceeded})}, 7},
+		{(&connection{}).explain(t.Context(), &csiproxy.Error{Code: codes.DeadlineExceeded}), 7},
 		{failure{adminclient.Explain(status.Error(codes.NotFound, "no such disk"))}, 4},
 		{failure{fmt.Errorf("no agent: %w", &dial.Error{Err: os.ErrNotExist})}, 3},
 		{failure{context.Canceled}, 1},

@@ -97,6 +97,9 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 		if a.output == outputNPD && c.Name() != "doctor" {
 			return fmt.Errorf("-o %s is for doctor", outputNPD)
 		}
+		if a.timeout < 0 {
+			return fmt.Errorf("--timeout %v is negative; 0 is no limit", a.timeout)
+		}
 		return nil
 	}
 	flags := root.PersistentFlags()

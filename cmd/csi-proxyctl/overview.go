@@ -73,12 +73,16 @@ csi-proxyctl --version prints this program's alone.`
 		if err == nil || adminMissing(err) && a.serves() {
 			agent = map[string]string{"version": r.GetAgentVersion()}
 		}
+		unknown := "this agent does not report its version"
+		if status.Code(err) == codes.DeadlineExceeded {
+			agent, unknown = map[string]string{"version": ""}, err.Error()
+		}
 		rows := []string{"client\t" + client["version"] + "\t" + client["go"] + " " + client["platform"]}
 		switch {
 		case agent == nil:
 			rows = append(rows, "agent\tnone\t"+err.Error())
 		case agent["version"] == "":
-			rows = append(rows, "agent\tunknown\tthis agent does not report its version")
+			rows = append(rows, "agent\tunknown\t"+unknown)
 		default:
 			rows = append(rows, "agent\t"+agent["version"])
 		}
@@ -121,7 +125,7 @@ func (a *connection) tree(ctx context.Context) (*treeview.Tree, error) {
 		defer cancel()
 		noAdmin := err
 		if tree, err = treeview.FromAPI(ctx, a.client(), a.reason); err != nil {
-			return nil, failure{explain(err)}
+			return nil, a.explain(ctx, err)
 		}
 		tree.NoAdmin = noAdmin
 	}
