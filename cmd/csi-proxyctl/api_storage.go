@@ -134,7 +134,14 @@ func volumeGroup(a *connection) *cobra.Command {
 	resized := &csiproxy.ResizeVolumeRequest{}
 	resize := withDryRun(calls(a, a.command("resize",
 		"Grow a volume, with its file system, to a size or as far as its disk allows; prints the file system's size",
-		"VOLUME"), resized, resizeVolume, showSize))
+		"VOLUME"), resized, resizeVolume,
+		func(args []string, r *csiproxy.GetVolumeStatsResponse) answer {
+			found := showSize(args, r)
+			if size := resized.GetSizeBytes(); size > 0 && r.GetTotalBytes() > size {
+				found.rows = append(found.rows, "it is larger than --size already, and no volume shrinks")
+			}
+			return found
+		}))
 	resize.Flags().Var((*size)(&resized.SizeBytes), "size",
 		"of the partition; `bytes`, or with a unit: 20Gi (default: as large as the disk allows)")
 	c := group("volume", "Find, format, mount, measure and grow volumes",

@@ -26,6 +26,16 @@ func systemGroup(a *connection) *cobra.Command {
 		"While services that depend on it run, it is refused; with --force they are stopped too, and are not started again.")
 	stop.Flags().BoolVar(&stopped.Force, "force", false,
 		"stop the services that depend on it first; they are not started again")
+	stop.SuggestFor = []string{"restart"}
+	get := query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
+		func(args []string, r *csiproxy.GetServiceResponse) answer {
+			value, row := serviceRow(installed(doctor.Service{Name: args[0]}, r))
+			return answer{value: value, rows: []string{serviceHead, cells(row...)}}
+		}, "SERVICE")
+	get.SuggestFor = []string{"status", "query"} // as systemctl and sc.exe have it
+	start := change(a, "start", "Start a service, and those that it depends on, and wait until it runs",
+		csiproxy.SystemClient.StartService, "SERVICE")
+	start.SuggestFor = stop.SuggestFor
 	return group("system", "Print the node's serial number; look at, start and stop Windows services",
 		query(a, "serial", "Print the serial number from the node's firmware",
 			csiproxy.SystemClient.GetBIOSSerialNumber, nil),
@@ -35,14 +45,7 @@ func systemGroup(a *connection) *cobra.Command {
 					list, err := a.services(ctx)
 					return table("services", serviceHead, list, serviceRow), err
 				}),
-			query(a, "get", "Print whether a service runs and when it starts", csiproxy.SystemClient.GetService,
-				func(args []string, r *csiproxy.GetServiceResponse) answer {
-					value, row := serviceRow(installed(doctor.Service{Name: args[0]}, r))
-					return answer{value: value, rows: []string{serviceHead, cells(row...)}}
-				}, "SERVICE"),
-			change(a, "start", "Start a service, and those that it depends on, and wait until it runs",
-				csiproxy.SystemClient.StartService, "SERVICE"),
-			stop))
+			get, start, stop))
 }
 
 // initiator is the name of Windows' iSCSI service.

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsages(root)
 	}
-	root.SetOut(stdout)
+	root.SetOut(answers{stdout})
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
 	code := exitCode(err)
@@ -54,6 +54,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "csi-proxyctl: %s\n", terminal.Text(a.text(err)))
 	}
 	return code
+}
+
+// answers is standard output. A failed write to it is a failure, not wrong usage.
+type answers struct{ io.Writer }
+
+func (w answers) Write(text []byte) (int, error) {
+	n, err := w.Writer.Write(text)
+	if err != nil {
+		err = failure{fmt.Errorf("cannot write the answer: %w", err)}
+	}
+	return n, err
 }
 
 // doubleDashes turns -socket-dir into --socket-dir, because the agent's flags have one dash.

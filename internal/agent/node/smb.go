@@ -80,6 +80,17 @@ func checkCredentials(userName string, password Secret) error {
 	return nil
 }
 
+// userHint returns an addition for user names that no account has.
+func userHint(userName string) string {
+	switch {
+	case strings.TrimSpace(userName) != userName:
+		return " (the user name begins or ends with a blank)"
+	case strings.Contains(userName, "/") && !strings.Contains(userName, `\`):
+		return " (the user name has a /: a domain user is DOMAIN\\user)"
+	}
+	return ""
+}
+
 // lineEndHint returns an addition for the commonest mistake in a Kubernetes secret.
 func lineEndHint(secret Secret) string {
 	if !bytes.HasSuffix(secret, []byte("\n")) {

@@ -58,7 +58,7 @@ func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secr
 		case inTheWay:
 			return s.conflict(s.key, failure)
 		default:
-			return s.notMapped(s.key, failure, password)
+			return s.notMapped(s.key, failure, userName, password)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func serverOf(key string) string {
 }
 
 // notMapped explains a failure of CreateSMBGlobalMapping. It never names the user.
-func (o *op) notMapped(key string, err error, password Secret) error {
+func (o *op) notMapped(key string, err error, userName string, password Secret) error {
 	failure := errdefs.Errorf(err, "cannot map %s", key)
 	var e *errdefs.Error
 	if !errors.As(failure, &e) {
@@ -150,7 +150,8 @@ func (o *op) notMapped(key string, err error, password Secret) error {
 	case cause == errdefs.SMBShareDenied:
 		text = "the server admits the user, but not to this share" + o.privacyHint()
 	case cause == errdefs.SMBLogonRefused:
-		text = "the server " + serverOf(key) + " refuses the user name or the password" + lineEndHint(password)
+		text = "the server " + serverOf(key) + " refuses the user name or the password" + lineEndHint(password) +
+			userHint(userName)
 	case errdefs.HasCode(err, win32.ERROR_NOT_SUPPORTED) && o.node.config.RequirePrivacy:
 		class, text = errdefs.FailedPrecondition, "the server "+serverOf(key)+" cannot encrypt, and this agent requires "+
 			"encryption; its flag -require-privacy=false allows unencrypted mappings"
