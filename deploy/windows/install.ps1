@@ -9,7 +9,7 @@ Installs or upgrades csi-proxy.exe as a Windows service, by default csiproxy.
 .DESCRIPTION
 Copies the binary into a directory that only administrators can change, checks its hash there, has it register itself
 as a service (csi-proxy service install), starts it, and returns when the service reports Running, which it does once
-every named pipe is open.
+every named pipe is open. The csi-proxyctl.exe that lies beside the binary goes into the same directory.
 
 Run it again to upgrade or to change flags. If the same binary and flags are installed already and the service
 runs, nothing is touched. If the new version does not come up, the old binary and the old command line are put back and
@@ -278,6 +278,22 @@ catch {
 }
 finally {
     Remove-Item -LiteralPath $new -Force -ErrorAction SilentlyContinue
+}
+
+# The service runs, so a csi-proxyctl.exe that cannot be replaced, as one that runs, is no failure of the installation.
+$tool = Join-Path -Path $InstallDir -ChildPath 'csi-proxyctl.exe'
+try {
+    if ($Url) {
+        throw "-Url has csi-proxy.exe alone"
+    }
+    $bytes = [IO.File]::ReadAllBytes((Join-Path -Path (Split-Path -Path $origin -Parent) -ChildPath 'csi-proxyctl.exe'))
+    if (Test-Path -LiteralPath $tool) {
+        Remove-Item -LiteralPath $tool -Force
+    }
+    [IO.File]::WriteAllBytes($tool, $bytes)
+}
+catch {
+    Write-Warning "csi-proxyctl.exe, which diagnoses the node, was not copied: $_. Copy it to $tool"
 }
 
 Write-Host "Service $ServiceName is running: $((Get-AgentService).PathName)"

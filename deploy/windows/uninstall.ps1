@@ -4,7 +4,7 @@
 
 <#
 .SYNOPSIS
-Stops and removes the Windows service, by default csiproxy, and removes its binary.
+Stops and removes the Windows service, by default csiproxy, and removes both programs.
 
 .DESCRIPTION
 Volumes stay mounted and links stay where they are: only the agent goes. Its logs stay as well. Run it as often as you
@@ -63,7 +63,7 @@ else {
     }
 }
 
-foreach ($name in 'csi-proxy.exe', 'csi-proxy-previous.exe', 'csi-proxy-new.exe') {
+foreach ($name in 'csi-proxyctl.exe', 'csi-proxy.exe', 'csi-proxy-previous.exe', 'csi-proxy-new.exe') {
     $file = Join-Path -Path $InstallDir -ChildPath $name
     if (Test-Path -LiteralPath $file) {
         Remove-Item -LiteralPath $file -Force

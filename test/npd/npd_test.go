@@ -130,7 +130,7 @@ func start(t *testing.T, program, ctl string) *detector {
 	t.Helper()
 	text, _ := read(t)
 	for old, changed := range map[string]string{
-		`C:\\csi-proxy\\csi-proxyctl.exe`: ctl, `"invoke_interval": "2m"`: `"invoke_interval": "1s"`,
+		`C:\\Program Files\\csi-proxy\\csi-proxyctl.exe`: ctl, `"invoke_interval": "2m"`: `"invoke_interval": "1s"`,
 		`--timeout=50s`: `--timeout=5s`,
 	} {
 		if !strings.Contains(text, old) {
