@@ -26,15 +26,16 @@ const (
 	effect     = "effect" // annotation of a destructive command: what the user loses
 )
 
+// withDryRun adds the flags of all changes. A script need not know which of them ask.
 func withDryRun(c *cobra.Command) *cobra.Command {
 	c.Flags().Bool(dryRunFlag, false, "print the planned change, and change nothing")
+	c.Flags().BoolP(yesFlag, "y", false, "do not ask for confirmation, which destructive changes do")
+	c.MarkFlagsMutuallyExclusive(dryRunFlag, yesFlag)
 	return c
 }
 
 // destructive makes a change describe its object and its effect, and ask for confirmation.
 func destructive(c *cobra.Command, means string) *cobra.Command {
-	c.Flags().BoolP(yesFlag, "y", false, "do not ask for confirmation")
-	c.MarkFlagsMutuallyExclusive(dryRunFlag, yesFlag)
 	c.Annotations = map[string]string{effect: means}
 	return c
 }

@@ -202,7 +202,7 @@ func TestPolicyOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator := transport.Peer{Image: `C:\csi-proxy\csi-proxyctl.exe`, Identity: transport.Identity{
+	operator := transport.Peer{Image: `C:\Program Files\csi-proxy\csi-proxyctl.exe`, Identity: transport.Identity{
 		SID: "S-1-5-21-1-2-3-500", Elevated: true, Container: transport.NoContainer}}
 	rule, err := rules.RuleOf(operator)
 	if err != nil {

@@ -55,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 	}
 	for _, rule := range c.Rules {
 		ofRules = append(ofRules, rule.Condition)
-		if rule.Type != "permanent" || rule.Path != `C:\csi-proxy\csi-proxyctl.exe` {
+		if rule.Type != "permanent" || rule.Path != `C:\Program Files\csi-proxy\csi-proxyctl.exe` {
 			t.Errorf("rule of %s: type %s, path %s", rule.Condition, rule.Type, rule.Path)
 		}
 		for _, arg := range rule.Args {
