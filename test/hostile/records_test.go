@@ -68,6 +68,31 @@ func TestPlantedRecords(t *testing.T) {
 	g.OK(g.Agent.Stop(t.Context()))
 }
 
+// A record of a share that cannot be read goes with Unstage of its target, or it would keep the mapping for good: it may
+// be of any share.
+func TestDamagedRecordGoesWithItsTarget(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	g.OK(g.StageShare(shared, staged))
+	g.OK(os.WriteFile(g.recordOf(".json"), []byte("damaged"), 0o600))
+	g.OK(g.Unstage(staged))
+	g.OK(g.StageShare(shared, staged+"2"))
+	g.OK(g.Unstage(staged + "2"))
+	g.Mapped()
+}
+
+// A staged target above which a link out of the working directories is now, so that nothing shows whether it is in use,
+// keeps its mapping.
+func TestTargetBehindALinkKeepsItsMapping(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	const above = own + `\above`
+	g.OK(g.StageShare(shared, above+`\share`))
+	g.OK(g.StageShare(shared, staged))
+	g.OK(os.Rename(g.HostPath(above), g.HostPath(own)+"/aside"))
+	g.plant(above, symlink(`\??\`+canary))
+	g.OK(g.Unstage(staged))
+	g.Mapped(shared)
+}
+
 // The records' directory may not be a link: nothing is staged, and nothing written elsewhere.
 func TestRecordsBehindALink(t *testing.T) {
 	g := attack(t, testnode.Options{})

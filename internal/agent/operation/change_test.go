@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // startChange runs change in the background and returns a function that waits for its result.
@@ -148,5 +149,64 @@ func TestDrainWaitsForAbandonedOperations(t *testing.T) {
 		if err := n.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestChangeThatHasBegunRunsToItsEnd: it gets the locks that it needs later, though its caller has left, and a caller
+// that repeats it meanwhile gets its result.
+func TestChangeThatHasBegunRunsToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		runs, proceed := 0, make(chan struct{})
+		j := On("test", Disk(1))
+		f := func(o *Operation) (int, error) {
+			runs++
+			if err := o.Commit(); err != nil {
+				return 0, err
+			}
+			<-proceed
+			return runs, o.Lock(Volume(winpath.VolumeID{}))
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		left := startChange(ctx, n, j, f)
+		synctest.Wait()
+		leave()
+		if _, err := left(); err == nil {
+			t.Error("the call that was given up has a result")
+		}
+		again := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		close(proceed)
+		if value, err := again(); value != 1 || err != nil {
+			t.Errorf("got run %d, %v, want 1", value, err)
+		}
+	})
+}
+
+// TestEndOfACallKeepsItsSuccessor: callers join the operation that waits, also after the one before it has ended.
+func TestEndOfACallKeepsItsSuccessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewRunner(Config{})
+		runs, proceed, between := 0, make(chan struct{}), make(chan struct{})
+		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
+		j := On("test", Disk(1))
+		j.JoinQueuedOnly = true
+		first := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		other := startChange(t.Context(), n, On("other", Disk(1)), func(*Operation) (int, error) { <-between; return 0, nil })
+		synctest.Wait()
+		second := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		close(proceed)
+		_, _ = first()
+		joined := startChange(t.Context(), n, j, f)
+		synctest.Wait()
+		close(between)
+		for _, result := range []func() (int, error){second, joined} {
+			if value, err := result(); value != 2 || err != nil {
+				t.Errorf("got run %d, %v, want 2", value, err)
+			}
+		}
+		_, _ = other()
 	})
 }

@@ -90,8 +90,9 @@ func TestSocketDirThatOthersMayWriteTo(t *testing.T) {
 // In a directory that everyone may write to, another user could move the socket directory away and serve its own.
 func TestSocketDirInADirectoryOfEveryone(t *testing.T) {
 	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
-	open := filepath.Join(dir, "open")
+	open, itself := filepath.Join(dir, "open"), link+" to the directory"
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777), os.Symlink(open, link),
+		os.Mkdir(filepath.Join(open, "own"), 0o700), os.Symlink(filepath.Join(open, "own"), itself),
 		os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +100,8 @@ func TestSocketDirInADirectoryOfEveryone(t *testing.T) {
 		_, err := transport.OpenSocketDir(path)
 		mustSay(t, err, path, "everyone may replace what is in ")
 	}
+	_, err := transport.OpenSocketDir(itself)
+	mustSay(t, err, filepath.Join(open, "own"), "everyone may replace what is in ")
 	if err := os.Chmod(open, 0o777|os.ModeSticky); err != nil { // as /tmp
 		t.Fatal(err)
 	}
