@@ -83,6 +83,26 @@ func TestMountPointOfALostTarget(t *testing.T) {
 	n.OK(n.StageDisk(1, staging)) // a stopped initiator has no disks
 }
 
+// TestVolumeThatComesBackMeanwhile: while another disk is partitioned for its path, a volume comes back, and keeps it.
+func TestVolumeThatComesBackMeanwhile(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	n.OK(n.StageDisk(1, staging))
+	first, err := n.GetVolumeIDFromTargetPath(staging)
+	n.OK(err)
+	image := n.DetachDisk(1)
+	reached, release := n.Hang(csiproxytest.Calls{Function: "DeviceIoControl",
+		ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"})
+	staged := make(chan error, 1)
+	go func() { staged <- n.StageDisk(2, staging) }()
+	<-reached
+	n.Attach(bundle.Spec{ImagePath: image})
+	release()
+	n.Refused(<-staged, codes.FailedPrecondition, "OTHER_VOLUME_MOUNTED", first)
+	if at, err := n.GetVolumeIDFromTargetPath(staging); at != first || err != nil {
+		t.Errorf("volume %q is mounted, %v; before: %q", at, err, first)
+	}
+}
+
 // TestBlankDiskWithAnMBR: a blank disk that Windows calls MBR has no volumes, as a raw one, for every call.
 func TestBlankDiskWithAnMBR(t *testing.T) {
 	n := caller.Scenario(t, func(s *scenario.Scenario) { s.Switches.ZeroedDiskIsMBR = true })
