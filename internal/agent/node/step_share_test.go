@@ -69,6 +69,30 @@ func TestStageShareRecordsFirst(t *testing.T) {
 	wantMapped(t, "cleaned after a death with the link", k)
 }
 
+// An agent that dies while it makes its own mapping again does not know whose the mapping is that is there afterwards.
+func TestMappingMadeAgainIsRecordedFirst(t *testing.T) {
+	k, dir, died, refused := emulate(t, emulated.Options{}), t.TempDir(), t.TempDir(), false
+	n := sharesNode(t, k, dir, func(_ context.Context, call kernel.Call, do func() error) error {
+		if refused && call.Function == "OpenFile" && strings.Contains(call.Object, "fs.emulated") {
+			refused = false
+			return &kernel.Error{Function: call.Function, Object: call.Object, Code: win32.ERROR_LOGON_FAILURE}
+		}
+		err := do()
+		if call.Function == "RemoveSMBGlobalMapping" {
+			err = errors.Join(err, os.CopyFS(died, os.DirFS(dir)))
+		}
+		return err
+	})
+	stageAndLose(t, n, testShare, stage)
+	refused = true
+	stageAndLose(t, n, testShare, stage)
+	if all, err := os.ReadDir(died); len(all) == 0 || err != nil {
+		t.Fatalf("the mapping was not made again: %v, %v", all, err)
+	}
+	must(t, sharesNode(t, k, died, nil).Steps.CleanShares(t.Context()))
+	wantMapped(t, "cleaned after a death between two mappings", k, testShare)
+}
+
 // CleanShares names a share whose directory cannot be used, and keeps its record; it cleans the others. While the
 // working directory cannot be used, it keeps them all.
 func TestCleanSharesOfUnusableDirectories(t *testing.T) {
