@@ -159,3 +159,25 @@ func TestForeignPartitions(t *testing.T) {
 		})
 	}
 }
+
+// TestUnstageFinishesAnEarlierOne: an Unstage that could not take its disk offline is finished by the next one, also when
+// another volume is mounted there meanwhile. What has been finished is not done again.
+func TestUnstageFinishesAnEarlierOne(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	n.OK(n.StageDisk(1, staging))
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1,
+		Error: win32.ERROR_IO_DEVICE})
+	n.Code(n.Unstage(staging), codes.Unavailable)
+	n.OK(n.MountVolume(n.Formatted(2), staging))
+	n.OK(n.Unstage(staging))
+	for number := range uint32(2) {
+		if online, err := n.GetDiskState(number + 1); online || err != nil {
+			t.Errorf("disk %d is online: %t, %v", number+1, online, err)
+		}
+	}
+	n.OK(n.SetDiskState(2, true))
+	n.OK(n.Unstage(staging))
+	if online, err := n.GetDiskState(2); !online || err != nil {
+		t.Errorf("the disk that an administrator brought online is online: %t, %v", online, err)
+	}
+}
