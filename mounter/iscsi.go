@@ -24,8 +24,6 @@ func (d ISCSIDisk) portal() *csiproxy.TargetPortal {
 	return &csiproxy.TargetPortal{TargetAddress: d.Address, TargetPort: d.Port}
 }
 
-func (d ISCSIDisk) match() Match { return ByISCSI(d.Address, d.Port, d.IQN, d.LUN) }
-
 // CHAP is how a node and an iSCSI target prove themselves to each other. The zero value means no authentication.
 type CHAP struct {
 	User, Secret string // of the node; without a user, the initiator's name is the user
@@ -56,7 +54,7 @@ func (m *Mounter) StageISCSI(ctx context.Context, disk ISCSIDisk, target string,
 			return Device{}, err
 		}
 	}
-	return m.StageDisk(ctx, disk.match(), target, options)
+	return m.StageDisk(ctx, ByISCSI(disk), target, options)
 }
 
 // UnstageISCSI unstages a disk, see Unstage, and logs out of its target, unless another disk of the target is in

@@ -80,10 +80,10 @@ func ByModel(model string) Match {
 	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_Model{Model: model}}}
 }
 
-// ByISCSI picks the logical unit of an iSCSI target to which the node is connected. Port 0 is 3260.
-func ByISCSI(address string, port uint32, iqn string, lun uint32) Match {
+// ByISCSI picks the logical unit of an iSCSI target to which the node is connected.
+func ByISCSI(d ISCSIDisk) Match {
 	return Match{request: &api.StageDiskRequest{Disk: &api.StageDiskRequest_IscsiDisk{
-		IscsiDisk: &api.ISCSIDisk{TargetAddress: address, TargetPort: port, Iqn: iqn, Lun: lun},
+		IscsiDisk: &api.ISCSIDisk{TargetAddress: d.Address, TargetPort: d.Port, Iqn: d.IQN, Lun: d.LUN},
 	}}}
 }
 

@@ -41,9 +41,9 @@ func (m *Mounter) Mkdir(ctx context.Context, path string) error {
 	return err
 }
 
-// Remove removes a directory with its content, a link, or a mount point; the content of a mounted volume stays, and its
+// RemoveAll removes a directory with its content, a link, or a mount point; the content of a mounted volume stays, and its
 // disk stays online: see Unstage. A missing path is success.
-func (m *Mounter) Remove(ctx context.Context, path string) error {
+func (m *Mounter) RemoveAll(ctx context.Context, path string) error {
 	return m.rmdir(ctx, windowsPath(path), true)
 }
 

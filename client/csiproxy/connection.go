@@ -27,9 +27,9 @@ import (
 type Client struct {
 	Disk       DiskClient
 	Filesystem FilesystemClient
-	ISCSI      IscsiClient
-	NodeSteps  NodestepsClient // not of the original's agent: see module mounter
-	SMB        SmbClient
+	ISCSI      ISCSIClient
+	NodeSteps  NodeStepsClient // not of the original's agent: see module mounter
+	SMB        SMBClient
 	System     SystemClient
 	Volume     VolumeClient
 

@@ -50,9 +50,9 @@ type (
 	IsSymlinkResponse     = v2alpha1.IsSymlinkResponse
 )
 
-// IscsiClient is the type of a field of [Client], and these are the messages of its methods.
+// ISCSIClient is the type of a field of [Client], and these are the messages of its methods.
 type (
-	IscsiClient                  = v1alpha2.IscsiClient
+	ISCSIClient                  = v1alpha2.IscsiClient
 	TargetPortal                 = v1alpha2.TargetPortal
 	AddTargetPortalRequest       = v1alpha2.AddTargetPortalRequest
 	AddTargetPortalResponse      = v1alpha2.AddTargetPortalResponse
@@ -80,9 +80,9 @@ const (
 	AuthenticationType_MUTUAL_CHAP  = v1alpha2.AuthenticationType_MUTUAL_CHAP
 )
 
-// NodestepsClient is the type of a field of [Client], and these are the messages of its methods.
+// NodeStepsClient is the type of a field of [Client], and these are the messages of its methods.
 type (
-	NodestepsClient    = v1alpha1.NodestepsClient
+	NodeStepsClient    = v1alpha1.NodestepsClient
 	StageDiskRequest   = v1alpha1.StageDiskRequest
 	DiskMarks          = v1alpha1.DiskMarks
 	AccessEntry        = v1alpha1.AccessEntry
@@ -120,9 +120,9 @@ const (
 	AccessResult_ACCESS_RESULT_NOT_ADDED   = v1alpha1.AccessResult_ACCESS_RESULT_NOT_ADDED
 )
 
-// SmbClient is the type of a field of [Client], and these are the messages of its methods.
+// SMBClient is the type of a field of [Client], and these are the messages of its methods.
 type (
-	SmbClient                      = v11.SmbClient
+	SMBClient                      = v11.SmbClient
 	NewSmbGlobalMappingRequest     = v11.NewSmbGlobalMappingRequest
 	NewSmbGlobalMappingResponse    = v11.NewSmbGlobalMappingResponse
 	RemoveSmbGlobalMappingRequest  = v11.RemoveSmbGlobalMappingRequest

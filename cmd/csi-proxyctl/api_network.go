@@ -39,12 +39,12 @@ func unmapCommand(a *connection) *cobra.Command {
 				strings.Join(targets, ", "))}
 		}
 		for _, target := range targets {
-			if _, err := invoke(ctx, a, csiproxy.NodestepsClient.Unstage,
+			if _, err := invoke(ctx, a, csiproxy.NodeStepsClient.Unstage,
 				&csiproxy.UnstageRequest{TargetPath: target}); err != nil {
 				return answer{}, err
 			}
 		}
-		r, err := invoke(ctx, a, csiproxy.SmbClient.RemoveSmbGlobalMapping,
+		r, err := invoke(ctx, a, csiproxy.SMBClient.RemoveSmbGlobalMapping,
 			&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: args[0]})
 		if err != nil {
 			return answer{}, err
@@ -75,7 +75,7 @@ func (a *connection) stagedOn(ctx context.Context, path string) ([]string, error
 func mapCommand(a *connection) *cobra.Command {
 	request := &csiproxy.NewSmbGlobalMappingRequest{}
 	c := withDryRun(calls(a, a.command("map", "Map a share, and make a link to it at a path", "SHARE", "[PATH]"), request,
-		csiproxy.SmbClient.NewSmbGlobalMapping, untried[*csiproxy.NewSmbGlobalMappingResponse](a)))
+		csiproxy.SMBClient.NewSmbGlobalMapping, untried[*csiproxy.NewSmbGlobalMappingResponse](a)))
 	c.Long = `Map a share, \\server\share or a directory in it, and make a link to it at a path, if one is given.
 
 A mapping that works is left as it is, whatever the credentials, and the command says that they were not tried: to try
@@ -146,27 +146,27 @@ func iscsiGroup(a *connection) *cobra.Command {
 	mutual := &csiproxy.SetMutualChapSecretRequest{}
 	c := group("iscsi", "Register iSCSI portals, log in to targets, find their disks",
 		group("portal", "Register portals and ask them for targets",
-			change(a, "add", "Register a portal; it survives reboots", csiproxy.IscsiClient.AddTargetPortal, "PORTAL"),
+			change(a, "add", "Register a portal; it survives reboots", csiproxy.ISCSIClient.AddTargetPortal, "PORTAL"),
 			change(a, "remove", "Remove a registered portal; connected targets stay connected",
-				csiproxy.IscsiClient.RemoveTargetPortal, "PORTAL"),
-			query(a, "list", "List the registered portals", csiproxy.IscsiClient.ListTargetPortals, showPortals),
-			query(a, "discover", "Ask a registered portal for its targets", csiproxy.IscsiClient.DiscoverTargetPortal,
+				csiproxy.ISCSIClient.RemoveTargetPortal, "PORTAL"),
+			query(a, "list", "List the registered portals", csiproxy.ISCSIClient.ListTargetPortals, showPortals),
+			query(a, "discover", "Ask a registered portal for its targets", csiproxy.ISCSIClient.DiscoverTargetPortal,
 				func(_ []string, r *csiproxy.DiscoverTargetPortalResponse) answer {
 					return plainList("targets", r.GetIqns())
 				},
 				"PORTAL")),
 		loginCommand(a),
-		destructive(change(a, "logout", "Log out of a target, for good", csiproxy.IscsiClient.DisconnectTarget,
+		destructive(change(a, "logout", "Log out of a target, for good", csiproxy.ISCSIClient.DisconnectTarget,
 			"PORTAL", "TARGET"),
 			"Its disks disappear. It is refused while a volume on one of them is mounted."),
 		query(a, "disks", "Print the numbers of a target's disks on this node",
-			csiproxy.IscsiClient.GetTargetDisks,
+			csiproxy.ISCSIClient.GetTargetDisks,
 			func(_ []string, r *csiproxy.GetTargetDisksResponse) answer { return plainList("disks", r.GetDiskIDs()) },
 			"PORTAL", "TARGET"),
 		a.runs(a.command("sessions", "List all sessions with targets, whatever program made them"), a.listSessions),
 		passwordFlag(changeWith(a, "mutual-secret",
 			"Set the secret with which targets authenticate themselves to this node; all targets share it", mutual,
-			csiproxy.IscsiClient.SetMutualChapSecret),
+			csiproxy.ISCSIClient.SetMutualChapSecret),
 			"`file` with the secret, 12 to 16 bytes; -: standard input", &mutual.MutualChapSecret))
 	c.Long = c.Short + `.
 
@@ -185,7 +185,7 @@ func showPortals(_ []string, r *csiproxy.ListTargetPortalsResponse) answer {
 func loginCommand(a *connection) *cobra.Command {
 	request := &csiproxy.ConnectTargetRequest{}
 	c := withDryRun(calls(a, a.command("login", "Log in to a target; its disks arrive offline and read-only", "PORTAL",
-		"TARGET"), request, csiproxy.IscsiClient.ConnectTarget, untried[*csiproxy.ConnectTargetResponse](a)))
+		"TARGET"), request, csiproxy.ISCSIClient.ConnectTarget, untried[*csiproxy.ConnectTargetResponse](a)))
 	c.Long = `Log in to a target that a discovery has found; its disks arrive offline and read-only.
 
 With --auth chap or mutual-chap the secret of the user is read from a file, or from standard input with -. A target that

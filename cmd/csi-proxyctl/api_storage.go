@@ -59,7 +59,7 @@ volume that holds nothing yet, and prints whether the entries are in it. Contain
 	a.runs(c, func(ctx context.Context, args []string) (answer, error) {
 		request.Disk = &nodestepsapi.StageDiskRequest_DiskNumber{DiskNumber: diskOf(args)}
 		request.TargetPath = args[1]
-		r, err := invoke(ctx, a, csiproxy.NodestepsClient.StageDisk, request)
+		r, err := invoke(ctx, a, csiproxy.NodeStepsClient.StageDisk, request)
 		if err != nil {
 			return answer{}, err
 		}
@@ -265,7 +265,7 @@ func fsGroup(a *connection) *cobra.Command {
 	rmdir.Flags().BoolVar(&remove.Force, "force", false,
 		"remove a directory with all its content, and do nothing if the path is missing")
 	usage := query(a, "usage", "Print how full the volume or the share behind a mount point or link is",
-		csiproxy.NodestepsClient.GetUsage, showUsage, "PATH")
+		csiproxy.NodeStepsClient.GetUsage, showUsage, "PATH")
 	usage.Long = usage.Short + `.
 
 The server of a share answers for the account with which the share is mapped, so a quota counts. Windows does not count

@@ -148,7 +148,7 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 }
 
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
-	r, err := invoke(ctx, a, csiproxy.IscsiClient.GetTargetDisks,
+	r, err := invoke(ctx, a, csiproxy.ISCSIClient.GetTargetDisks,
 		&csiproxy.GetTargetDisksRequest{TargetPortal: portalOf(args), Iqn: args[1]})
 	if len(r.GetDiskIDs()) == 0 {
 		return []string{"The target has given this node no disks."}, err

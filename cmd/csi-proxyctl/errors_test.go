@@ -18,7 +18,7 @@ func TestEveryMethodHasACommand(t *testing.T) {
 	_, a := commands()
 	for _, group := range []reflect.Type{
 		reflect.TypeFor[csiproxy.DiskClient](), reflect.TypeFor[csiproxy.FilesystemClient](),
-		reflect.TypeFor[csiproxy.IscsiClient](), reflect.TypeFor[csiproxy.SmbClient](),
+		reflect.TypeFor[csiproxy.ISCSIClient](), reflect.TypeFor[csiproxy.SMBClient](),
 		reflect.TypeFor[csiproxy.SystemClient](), reflect.TypeFor[csiproxy.VolumeClient](),
 	} {
 		for method := range group.Methods() {

@@ -44,7 +44,7 @@ func By(t testing.TB, client *csiproxy.Client) *Calls {
 func (c *Calls) Within(ctx context.Context) *Calls { return &Calls{c.t, ctx, c.clients} }
 
 // Steps are the calls of the group nodesteps.
-func (c *Calls) Steps() csiproxy.NodestepsClient { return c.clients().NodeSteps }
+func (c *Calls) Steps() csiproxy.NodeStepsClient { return c.clients().NodeSteps }
 
 // Context is the one of the calls.
 func (c *Calls) Context() context.Context { return c.ctx }

@@ -56,7 +56,7 @@ func TestStageISCSI(t *testing.T) {
 		}
 	}
 	n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Adapter: 7}) // LUN 0 as well
-	wantNone(t, n, "before the login, the disk", mounter.ByISCSI(array, 0, lun(0).IQN, 0))
+	wantNone(t, n, "before the login, the disk", mounter.ByISCSI(mounter.ISCSIDisk{Address: array, IQN: lun(0).IQN}))
 	chap := mounter.CHAP{User: "csi-user", Secret: "wrong-secret-12"}
 	if _, err := m.StageISCSI(ctx, lun(0), targetOf("a"), chap, mounter.StageOptions{}); !errors.Is(err,
 		csiproxy.ErrCredentials) || strings.Contains(err.Error(), chap.Secret) {
@@ -77,7 +77,7 @@ func TestStageISCSI(t *testing.T) {
 	if devices[0] != devices[2] || devices[1] != devices[3] || devices[0] == devices[1] {
 		t.Errorf("staged %+v", devices)
 	}
-	wantNone(t, n, "another LUN", mounter.ByISCSI(array, 3260, lun(0).IQN, 2))
+	wantNone(t, n, "another LUN", mounter.ByISCSI(mounter.ISCSIDisk{Address: array, Port: 3260, IQN: lun(0).IQN, LUN: 2}))
 	n.WriteFile(targetOf("a")+`\data`, "precious")
 	sessions(1)
 	for range 2 {
