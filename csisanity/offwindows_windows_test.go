@@ -91,12 +91,14 @@ func (n outside) GrowDisk(number uint32, sizeBytes int64) {
 
 func (n outside) AddSMBShare(server, share string, users ...string) {
 	n.t.Helper()
-	_, err := n.control.AddSMBShare(n.t.Context(), &nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	_, err := n.control.Add(n.t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
+		map[string]any{"name": server, "shares": []map[string]any{{"name": share, "users": append([]string{}, users...)}}})})
 	n.must(err)
 }
 
 func (n outside) RemoveSMBShare(server, share string) {
 	n.t.Helper()
-	_, err := n.control.RemoveSMBShare(n.t.Context(), &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
+	_, err := n.control.Remove(n.t.Context(), &nodeapi.RemoveRequest{Document: nodeapi.Document("smbServers",
+		map[string]any{"name": server, "shares": []map[string]any{{"name": share}}})})
 	n.must(err)
 }

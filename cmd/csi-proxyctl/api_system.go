@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
@@ -85,11 +84,11 @@ func (a *connection) services(ctx context.Context) (list []doctor.Service, faile
 	if len(agents) == 0 {
 		asked = append(asked, doctor.Service{Name: "csiproxy", Agent: true})
 	}
-	on, notEmulated := invoke(ctx, a, nodeClient.ListServices, &nodeapi.ListServicesRequest{})
+	on, notEmulated := part[[]servicePart](ctx, a, "services")
 	// A question about a service that is known not to be there would be a failed call in the agent's log.
 	absent := func(s doctor.Service) bool {
-		return s.Agent && known && len(agents) == 0 || notEmulated == nil && !slices.ContainsFunc(on.GetServices(),
-			func(on *nodeapi.NodeService) bool { return strings.EqualFold(on.GetName(), s.Name) })
+		return s.Agent && known && len(agents) == 0 || notEmulated == nil && !slices.ContainsFunc(on,
+			func(on servicePart) bool { return strings.EqualFold(on.Name, s.Name) })
 	}
 	for _, s := range asked {
 		if absent(s) {

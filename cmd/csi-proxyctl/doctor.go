@@ -188,11 +188,8 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 // registry, the state of an emulated node, and the accounts that may change the agent's directories.
 func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []string) {
 	emulated := false
-	switches, _ := invoke(ctx, a, nodeClient.ListSwitches, &nodeapi.ListSwitchesRequest{})
-	for _, s := range switches.GetSwitches() {
-		if s.GetName() == "automountOff" {
-			f.AutomountOff, emulated = s.GetValue() == "true", true
-		}
+	if switches, err := part[struct{ AutomountOff string }](ctx, a, "switches"); err == nil {
+		f.AutomountOff, emulated = switches.AutomountOff == "true", true
 	}
 	active, _ := invoke(ctx, a, nodeClient.ListFaults, &nodeapi.ListFaultsRequest{})
 	for _, s := range active.GetFaults() {

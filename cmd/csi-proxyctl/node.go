@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,110 +46,6 @@ func accessCommand(a *connection) *cobra.Command {
 			}
 			return found
 		}, "WINPATH")
-}
-
-func smbCommand(a *connection) *cobra.Command {
-	password, user, share := &nodeapi.SetSMBPasswordRequest{}, &nodeapi.AddSMBUserRequest{}, &nodeapi.AddSMBShareRequest{}
-	setPassword := withAccount(changeWith(a, "set-password",
-		"Change the password of an account; sessions with the old one are refused at once", password,
-		nodeClient.SetSMBPassword), &password.User, &password.Password)
-	addUser := withAccount(changeWith(a, "add-user", "Add an account, which all file servers know", user,
-		nodeClient.AddSMBUser), &user.User, &user.Password)
-	addUser.Flags().StringArrayVar(&user.Domains, "domain", nil,
-		"`domain` that may stand before the name; may be repeated")
-	addShare := changeWith(a, "add-share", "Add a share to a file server, which is made if it does not exist", share,
-		nodeClient.AddSMBShare, "SERVER", "NAME")
-	addShare.Flags().StringArrayVar(&share.Users, "user", nil,
-		"`account` that may use it; may be repeated (default: all)")
-	addShare.Flags().Var((*size)(&share.SizeBytes), "size", "of the share; `bytes`, or with a unit: 20Gi (default: 1Ti)")
-	addShare.Flags().Var((*size)(&share.QuotaBytes), "quota",
-		"of each account; `bytes`, or with a unit: 20Gi (default: none)")
-	return group("smb", "Change file servers, their shares and accounts, and drop sessions",
-		query(a, "list", "List the file servers with their shares", nodeClient.ListNetwork, showServers),
-		setPassword,
-		change(a, "stop", "Stop a file server; files that are open there are lost", nodeClient.SetSMBServerState, "SERVER"),
-		changeWith(a, "start", "Start a file server again", &nodeapi.SetSMBServerStateRequest{Running: true},
-			nodeClient.SetSMBServerState, "SERVER"),
-		change(a, "drop", "Let a file server close the node's sessions; files that are open there are lost",
-			nodeClient.DropSMBSessions, "SERVER"),
-		addShare,
-		change(a, "remove-share", "Remove a share; its files are kept", nodeClient.RemoveSMBShare, "SERVER", "NAME"),
-		addUser,
-		change(a, "remove-user", "Remove an account; its sessions are refused at once", nodeClient.RemoveSMBUser, "USER"))
-}
-
-// withAccount adds flags for the name and the password of an account.
-func withAccount(c *cobra.Command, user, password *string) *cobra.Command {
-	c.Example = "  csi-proxyctl node smb " + c.Name() + " --user csi --password-file -"
-	c.Flags().StringVar(user, "user", "", "`name` of the account")
-	required(c, "user")
-	return passwordFlag(c, "`file` with the password, one line; -: standard input", password)
-}
-
-func showServers(_ []string, r *nodeapi.ListNetworkResponse) answer {
-	return table("servers", "SERVER\tSTATE\tSHARES", r.GetServers(), func(s *nodeapi.FileServer) (any, []any) {
-		return message{s}, []any{s.GetName(), choose(s.GetStopped(), "stopped", "running"),
-			strings.Join(s.GetShares(), ", ")}
-	})
-}
-
-func iscsiCommand(a *connection) *cobra.Command {
-	return group("iscsi", "Cut iSCSI portals off and connect them again, drop sessions",
-		query(a, "list", "List the portals with their targets", nodeClient.ListNetwork, showTargets),
-		change(a, "disconnect", "Cut a portal off; the disks of its sessions disappear",
-			nodeClient.SetISCSIPortalState, "PORTAL"),
-		changeWith(a, "connect", "Connect a portal again; the sessions and disks that were lost with it come back",
-			&nodeapi.SetISCSIPortalStateRequest{Connected: true}, nodeClient.SetISCSIPortalState, "PORTAL"),
-		change(a, "drop", "End the session with a target, even if its disks are in use", nodeClient.DropISCSISession,
-			"TARGET"))
-}
-
-func showTargets(_ []string, r *nodeapi.ListNetworkResponse) answer {
-	return table("portals", "PORTAL\tCONNECTED\tTARGETS", r.GetPortals(), func(p *nodeapi.ISCSIPortal) (any, []any) {
-		at := net.JoinHostPort(p.GetAddress(), fmt.Sprint(cmp.Or(p.GetPort(), 3260)))
-		return message{p}, []any{at, p.GetConnected(), strings.Join(p.GetTargets(), ", ")}
-	})
-}
-
-func serviceCommand(a *connection) *cobra.Command {
-	return group("service", "List the node's services and change them behind the agent's back",
-		query(a, "list", "List the services", nodeClient.ListServices, showServices), setServiceCommand(a))
-}
-
-func showServices(_ []string, r *nodeapi.ListServicesResponse) answer {
-	return table("services", "NAME\tSTATUS\tSTART\tPENDING", r.GetServices(), func(s *nodeapi.NodeService) (any, []any) {
-		state, start := word(s.GetState()), word(s.GetStart())
-		return map[string]any{"name": s.GetName(), "status": state, "startType": start, // as of system service list
-				"pendingQueries": s.GetPendingQueries()},
-			[]any{s.GetName(), state, start, fmt.Sprintf("%d queries", s.GetPendingQueries())}
-	})
-}
-
-func setServiceCommand(a *connection) *cobra.Command {
-	r := &nodeapi.SetServiceRequest{}
-	c := changeWith(a, "set", "Change a service at once, without regard to services that depend on it", r,
-		nodeClient.SetService, "SERVICE")
-	c.Example = "  csi-proxyctl node service set MSiSCSI --state stopped"
-	state := c.Flags().String("state", "",
-		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
-	start := c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
-	queries := c.Flags().Uint32("pending-queries", 0,
-		"`count` of the queries that find it pending when it starts or stops")
-	complete(c, "state", words(r.GetState().Descriptor())...)
-	complete(c, "start", words(r.GetStart().Descriptor())...)
-	c.MarkFlagsOneRequired("state", "start", "pending-queries")
-	return prepared(c, func([]string) error {
-		newState, err := parseWord(*state, "state", r.GetState().Descriptor())
-		if err != nil {
-			return err
-		}
-		newStart, err := parseWord(*start, "start type", r.GetStart().Descriptor())
-		r.State, r.Start = nodeapi.ServiceState(newState), nodeapi.ServiceStart(newStart)
-		if c.Flags().Changed("pending-queries") {
-			r.PendingQueries = queries
-		}
-		return err
-	})
 }
 
 func faultCommand(a *connection) *cobra.Command {

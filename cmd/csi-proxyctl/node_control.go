@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,4 +78,17 @@ func flagged(flags *pflag.FlagSet, keys map[string]string) element {
 		}
 	})
 	return one
+}
+
+// with returns an element with the keys of both.
+func with(one, more element) element {
+	both := element{}
+	maps.Copy(both, one)
+	maps.Copy(both, more)
+	return both
+}
+
+// named returns what makes the element that a command's argument names by a key, with other keys.
+func named(key string, more element) func([]string) (element, error) {
+	return func(args []string) (element, error) { return with(more, element{key: args[0]}), nil }
 }

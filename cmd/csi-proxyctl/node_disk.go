@@ -20,8 +20,7 @@ func diskCommand(a *connection) *cobra.Command {
 	// set returns a command that sets keys of a disk.
 	set := func(name, short string, keys element) *cobra.Command {
 		return a.controls(a.command(name, short, "DISK"), modify, "disks", func(args []string) (element, error) {
-			keys["number"] = diskOf(args)
-			return keys, nil
+			return with(keys, element{"number": diskOf(args)}), nil
 		}, nil)
 	}
 	detached := a.runs(a.command("detached",

@@ -246,12 +246,3 @@ func words(enum protoreflect.EnumDescriptor) (list []string) {
 	}
 	return list
 }
-
-// parseWord returns the value of an enum for a word, and 0 for an empty text.
-func parseWord(text, what string, enum protoreflect.EnumDescriptor) (protoreflect.EnumNumber, error) {
-	at := slices.Index(words(enum), strings.ToLower(text))
-	if at < 0 && text != "" {
-		return 0, fmt.Errorf("%q is not a %s of a service", text, what)
-	}
-	return enum.Values().Get(at + 1).Number(), nil
-}

@@ -15,6 +15,7 @@ import (
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
 func TestMessagesAsJSON(t *testing.T) {
@@ -33,8 +34,8 @@ func TestMessagesAsJSON(t *testing.T) {
 			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null,"attributes":[],"unknown":""}`},
 		{
 			"enums are words, times are texts",
-			message{&nodeapi.NodeService{Name: "x", State: nodeapi.ServiceState_SERVICE_STATE_START_PENDING}},
-			`{"name":"x","state":"start-pending","start":null,"pendingQueries":0}`,
+			message{&csiproxy.GetServiceResponse{DisplayName: "x", Status: csiproxy.ServiceStatus_START_PENDING}},
+			`{"displayName":"x","startType":"boot","status":"start-pending"}`,
 		},
 		{
 			"of several kinds only the one that there is", message{&nodeapi.JournalEntry{

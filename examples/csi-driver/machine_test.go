@@ -155,10 +155,12 @@ func (m *machine) GrowDisk(number uint32, sizeBytes int64) {
 
 func (m *machine) AddSMBShare(server, share string, users ...string) {
 	m.t.Helper()
-	ask(m, m.admin.AddSMBShare, &nodeapi.AddSMBShareRequest{Server: server, Share: share, Users: users})
+	ask(m, m.admin.Add, &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
+		map[string]any{"name": server, "shares": []map[string]any{{"name": share, "users": append([]string{}, users...)}}})})
 }
 
 func (m *machine) RemoveSMBShare(server, share string) {
 	m.t.Helper()
-	ask(m, m.admin.RemoveSMBShare, &nodeapi.RemoveSMBShareRequest{Server: server, Share: share})
+	ask(m, m.admin.Remove, &nodeapi.RemoveRequest{Document: nodeapi.Document("smbServers",
+		map[string]any{"name": server, "shares": []map[string]any{{"name": share}}})})
 }

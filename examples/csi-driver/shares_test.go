@@ -15,6 +15,8 @@ import (
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
@@ -202,8 +204,9 @@ func (l *shareLoad) injectFault() (what string) {
 		l.startAgent()
 	case 2:
 		what = "reboot"
-		ask(l.machine, l.admin.SetSwitch, &nodeapi.SetSwitchRequest{Name: "mappingsOutliveReboot",
-			Value: fmt.Sprint(l.random.IntN(2) == 0)})
+		ask(l.machine, l.admin.Change, &nodeapi.ChangeRequest{Document: &structpb.Struct{Fields: map[string]*structpb.Value{
+			"switches": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+				"mappingsOutliveReboot": structpb.NewBoolValue(l.random.IntN(2) == 0)}})}}})
 		for _, d := range l.drivers {
 			d.plugin.Kill()
 		}
@@ -214,14 +217,15 @@ func (l *shareLoad) injectFault() (what string) {
 	case 3:
 		what = "password"
 		l.password = fmt.Sprint("password-", l.random.Int())
-		ask(l.machine, l.admin.SetSMBPassword, &nodeapi.SetSMBPasswordRequest{User: "csi", Password: l.password})
+		l.change("smbUsers", map[string]any{"name": "csi", "password": l.password})
 	case 4:
 		what = "outage"
 		l.down[server] = true
-		ask(l.machine, l.admin.SetSMBServerState, &nodeapi.SetSMBServerStateRequest{Server: server})
+		l.change("smbServers", map[string]any{"name": server, "stopped": true})
 	case 5:
 		what = "sessions"
-		ask(l.machine, l.admin.DropSMBSessions, &nodeapi.DropSMBSessionsRequest{Server: server})
+		ask(l.machine, l.admin.Remove, &nodeapi.RemoveRequest{
+			Document: nodeapi.Document("smbSessions", map[string]any{"server": server})})
 	case 6, 7:
 		l.restore()
 	}
@@ -231,11 +235,17 @@ func (l *shareLoad) injectFault() (what string) {
 	return what
 }
 
+// change changes an element of a list of the node.
+func (l *shareLoad) change(list string, element map[string]any) {
+	l.t.Helper()
+	ask(l.machine, l.admin.Change, &nodeapi.ChangeRequest{Document: nodeapi.Document(list, element)})
+}
+
 // restore starts the file servers that stand still.
 func (l *shareLoad) restore() {
 	l.t.Helper()
 	for server := range l.down {
-		ask(l.machine, l.admin.SetSMBServerState, &nodeapi.SetSMBServerStateRequest{Server: server, Running: true})
+		l.change("smbServers", map[string]any{"name": server, "stopped": false})
 	}
 	clear(l.down)
 }

@@ -173,8 +173,8 @@ func TestOffWindowsSizes(t *testing.T) {
 		LocalPath: link, Username: `AZURE\csi`, Password: "csi-password"})
 	check(t, "mapping", err)
 	for _, size := range []int64{3 << 30, 5 << 30} {
-		_, err = control.AddSMBShare(t.Context(),
-			&nodeapi.AddSMBShareRequest{Server: "fs.emulated", Share: "share", SizeBytes: size})
+		_, err = control.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
+			map[string]any{"name": "fs.emulated", "shares": []map[string]any{{"name": "share", "size": size}}})})
 		check(t, "resizing the share", err)
 		usage, err := client.NodeSteps.GetUsage(t.Context(), &csiproxy.GetUsageRequest{TargetPath: link})
 		check(t, "measuring the share", err)

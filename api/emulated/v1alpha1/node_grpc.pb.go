@@ -21,34 +21,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	EmulatedNode_Get_FullMethodName                 = "/csiproxy.emulated.v1alpha1.EmulatedNode/Get"
-	EmulatedNode_Add_FullMethodName                 = "/csiproxy.emulated.v1alpha1.EmulatedNode/Add"
-	EmulatedNode_Change_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Change"
-	EmulatedNode_Remove_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Remove"
-	EmulatedNode_GetPath_FullMethodName             = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetPath"
-	EmulatedNode_Readlink_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/Readlink"
-	EmulatedNode_GetAccess_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetAccess"
-	EmulatedNode_SetSMBPassword_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSMBPassword"
-	EmulatedNode_SetSMBServerState_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSMBServerState"
-	EmulatedNode_AddSMBShare_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddSMBShare"
-	EmulatedNode_RemoveSMBShare_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveSMBShare"
-	EmulatedNode_AddSMBUser_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddSMBUser"
-	EmulatedNode_RemoveSMBUser_FullMethodName       = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveSMBUser"
-	EmulatedNode_DropSMBSessions_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/DropSMBSessions"
-	EmulatedNode_SetISCSIPortalState_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetISCSIPortalState"
-	EmulatedNode_DropISCSISession_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/DropISCSISession"
-	EmulatedNode_ListNetwork_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListNetwork"
-	EmulatedNode_ListServices_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListServices"
-	EmulatedNode_SetService_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetService"
-	EmulatedNode_ListSwitches_FullMethodName        = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListSwitches"
-	EmulatedNode_SetSwitch_FullMethodName           = "/csiproxy.emulated.v1alpha1.EmulatedNode/SetSwitch"
-	EmulatedNode_AddFault_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddFault"
-	EmulatedNode_ListFaults_FullMethodName          = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListFaults"
-	EmulatedNode_RemoveFault_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault"
-	EmulatedNode_ListJournal_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListJournal"
-	EmulatedNode_Reboot_FullMethodName              = "/csiproxy.emulated.v1alpha1.EmulatedNode/Reboot"
-	EmulatedNode_SaveNode_FullMethodName            = "/csiproxy.emulated.v1alpha1.EmulatedNode/SaveNode"
-	EmulatedNode_RestoreNode_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/RestoreNode"
+	EmulatedNode_Get_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/Get"
+	EmulatedNode_Add_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/Add"
+	EmulatedNode_Change_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/Change"
+	EmulatedNode_Remove_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/Remove"
+	EmulatedNode_GetPath_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetPath"
+	EmulatedNode_Readlink_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/Readlink"
+	EmulatedNode_GetAccess_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetAccess"
+	EmulatedNode_AddFault_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddFault"
+	EmulatedNode_ListFaults_FullMethodName  = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListFaults"
+	EmulatedNode_RemoveFault_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault"
+	EmulatedNode_ListJournal_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListJournal"
+	EmulatedNode_Reboot_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/Reboot"
+	EmulatedNode_SaveNode_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/SaveNode"
+	EmulatedNode_RestoreNode_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/RestoreNode"
 )
 
 // EmulatedNodeClient is the client API for EmulatedNode service.
@@ -60,8 +46,8 @@ const (
 type EmulatedNodeClient interface {
 	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
 	Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error)
-	// Add adds what a document lists, in its order, up to the first element that is refused: disks. A disk gets the lowest
-	// free number and is visible at once. INVALID_ARGUMENT: the error names the key and what is allowed.
+	// Add adds what a document lists, in its order, up to the first element that is refused: disks, accounts, shares. A disk
+	// gets the lowest free number and is visible at once; a share that exists gets the new accounts and sizes. INVALID_ARGUMENT: the error names the key and what is allowed.
 	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
 	Add(ctx context.Context, in *AddRequest, opts ...grpc.CallOption) (*AddResponse, error)
 	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
@@ -81,42 +67,6 @@ type EmulatedNodeClient interface {
 	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
 	// NOT_FOUND: nothing is mounted there.
 	GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
-	// once. NOT_FOUND: there is no such account.
-	SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. If it is in that state
-	// already, nothing changes. NOT_FOUND: there is no such file server.
-	SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error)
-	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
-	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
-	AddSMBShare(ctx context.Context, in *AddSMBShareRequest, opts ...grpc.CallOption) (*AddSMBShareResponse, error)
-	// RemoveSMBShare removes a share. Open files there are lost; its files are kept for a share of the same name.
-	// NOT_FOUND: there is no such share.
-	RemoveSMBShare(ctx context.Context, in *RemoveSMBShareRequest, opts ...grpc.CallOption) (*RemoveSMBShareResponse, error)
-	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.
-	AddSMBUser(ctx context.Context, in *AddSMBUserRequest, opts ...grpc.CallOption) (*AddSMBUserResponse, error)
-	// RemoveSMBUser removes an account: its sessions are refused at once. NOT_FOUND: there is no such account.
-	RemoveSMBUser(ctx context.Context, in *RemoveSMBUserRequest, opts ...grpc.CallOption) (*RemoveSMBUserResponse, error)
-	// DropSMBSessions makes a file server close the node's sessions: what is open there is lost, and mappings are
-	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
-	DropSMBSessions(ctx context.Context, in *DropSMBSessionsRequest, opts ...grpc.CallOption) (*DropSMBSessionsResponse, error)
-	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail. The disks of its sessions disappear, and come back with it. NOT_FOUND: there is no such portal.
-	SetISCSIPortalState(ctx context.Context, in *SetISCSIPortalStateRequest, opts ...grpc.CallOption) (*SetISCSIPortalStateResponse, error)
-	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
-	DropISCSISession(ctx context.Context, in *DropISCSISessionRequest, opts ...grpc.CallOption) (*DropISCSISessionResponse, error)
-	// ListNetwork lists the file servers and the iSCSI portals that the node can reach.
-	ListNetwork(ctx context.Context, in *ListNetworkRequest, opts ...grpc.CallOption) (*ListNetworkResponse, error)
-	// ListServices lists the services of the node.
-	ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error)
-	// SetService changes a service as another program on the node would; unset fields change nothing. Dependencies are
-	// ignored. NOT_FOUND: there is no such service.
-	SetService(ctx context.Context, in *SetServiceRequest, opts ...grpc.CallOption) (*SetServiceResponse, error)
-	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.
-	ListSwitches(ctx context.Context, in *ListSwitchesRequest, opts ...grpc.CallOption) (*ListSwitchesResponse, error)
-	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
-	// INVALID_ARGUMENT: the switch does not accept this answer.
-	SetSwitch(ctx context.Context, in *SetSwitchRequest, opts ...grpc.CallOption) (*SetSwitchResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -221,146 +171,6 @@ func (c *emulatedNodeClient) GetAccess(ctx context.Context, in *GetAccessRequest
 	return out, nil
 }
 
-func (c *emulatedNodeClient) SetSMBPassword(ctx context.Context, in *SetSMBPasswordRequest, opts ...grpc.CallOption) (*SetSMBPasswordResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetSMBPasswordResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBPassword_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetSMBServerState(ctx context.Context, in *SetSMBServerStateRequest, opts ...grpc.CallOption) (*SetSMBServerStateResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetSMBServerStateResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetSMBServerState_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) AddSMBShare(ctx context.Context, in *AddSMBShareRequest, opts ...grpc.CallOption) (*AddSMBShareResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AddSMBShareResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_AddSMBShare_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) RemoveSMBShare(ctx context.Context, in *RemoveSMBShareRequest, opts ...grpc.CallOption) (*RemoveSMBShareResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RemoveSMBShareResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_RemoveSMBShare_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) AddSMBUser(ctx context.Context, in *AddSMBUserRequest, opts ...grpc.CallOption) (*AddSMBUserResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AddSMBUserResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_AddSMBUser_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) RemoveSMBUser(ctx context.Context, in *RemoveSMBUserRequest, opts ...grpc.CallOption) (*RemoveSMBUserResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RemoveSMBUserResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_RemoveSMBUser_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) DropSMBSessions(ctx context.Context, in *DropSMBSessionsRequest, opts ...grpc.CallOption) (*DropSMBSessionsResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DropSMBSessionsResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_DropSMBSessions_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetISCSIPortalState(ctx context.Context, in *SetISCSIPortalStateRequest, opts ...grpc.CallOption) (*SetISCSIPortalStateResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetISCSIPortalStateResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetISCSIPortalState_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) DropISCSISession(ctx context.Context, in *DropISCSISessionRequest, opts ...grpc.CallOption) (*DropISCSISessionResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DropISCSISessionResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_DropISCSISession_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) ListNetwork(ctx context.Context, in *ListNetworkRequest, opts ...grpc.CallOption) (*ListNetworkResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListNetworkResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_ListNetwork_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) ListServices(ctx context.Context, in *ListServicesRequest, opts ...grpc.CallOption) (*ListServicesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListServicesResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_ListServices_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetService(ctx context.Context, in *SetServiceRequest, opts ...grpc.CallOption) (*SetServiceResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetServiceResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetService_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) ListSwitches(ctx context.Context, in *ListSwitchesRequest, opts ...grpc.CallOption) (*ListSwitchesResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ListSwitchesResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_ListSwitches_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) SetSwitch(ctx context.Context, in *SetSwitchRequest, opts ...grpc.CallOption) (*SetSwitchResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SetSwitchResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_SetSwitch_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 func (c *emulatedNodeClient) AddFault(ctx context.Context, in *AddFaultRequest, opts ...grpc.CallOption) (*AddFaultResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddFaultResponse)
@@ -440,8 +250,8 @@ func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeReq
 type EmulatedNodeServer interface {
 	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
 	Get(context.Context, *GetRequest) (*GetResponse, error)
-	// Add adds what a document lists, in its order, up to the first element that is refused: disks. A disk gets the lowest
-	// free number and is visible at once. INVALID_ARGUMENT: the error names the key and what is allowed.
+	// Add adds what a document lists, in its order, up to the first element that is refused: disks, accounts, shares. A disk
+	// gets the lowest free number and is visible at once; a share that exists gets the new accounts and sizes. INVALID_ARGUMENT: the error names the key and what is allowed.
 	// FAILED_PRECONDITION: another node has the bundle attached, and does not share it.
 	Add(context.Context, *AddRequest) (*AddResponse, error)
 	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
@@ -461,42 +271,6 @@ type EmulatedNodeServer interface {
 	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
 	// NOT_FOUND: nothing is mounted there.
 	GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error)
-	// SetSMBPassword changes the password of an account on the file servers. They refuse sessions with another password at
-	// once. NOT_FOUND: there is no such account.
-	SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error)
-	// SetSMBServerState stops a file server, with whatever is open there, or starts it again. If it is in that state
-	// already, nothing changes. NOT_FOUND: there is no such file server.
-	SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error)
-	// AddSMBShare adds a share to a file server, which is created if it does not exist. A share that exists
-	// already gets the accounts, the size and the quota. INVALID_ARGUMENT: a name or a size is impossible.
-	AddSMBShare(context.Context, *AddSMBShareRequest) (*AddSMBShareResponse, error)
-	// RemoveSMBShare removes a share. Open files there are lost; its files are kept for a share of the same name.
-	// NOT_FOUND: there is no such share.
-	RemoveSMBShare(context.Context, *RemoveSMBShareRequest) (*RemoveSMBShareResponse, error)
-	// AddSMBUser adds an account, which all file servers know. INVALID_ARGUMENT: the name is impossible or taken.
-	AddSMBUser(context.Context, *AddSMBUserRequest) (*AddSMBUserResponse, error)
-	// RemoveSMBUser removes an account: its sessions are refused at once. NOT_FOUND: there is no such account.
-	RemoveSMBUser(context.Context, *RemoveSMBUserRequest) (*RemoveSMBUserResponse, error)
-	// DropSMBSessions makes a file server close the node's sessions: what is open there is lost, and mappings are
-	// disconnected until something uses them again. NOT_FOUND: there is no such file server.
-	DropSMBSessions(context.Context, *DropSMBSessionsRequest) (*DropSMBSessionsResponse, error)
-	// SetISCSIPortalState cuts an iSCSI portal off from the node, or connects it again. While it is cut off, discovery and
-	// logins fail. The disks of its sessions disappear, and come back with it. NOT_FOUND: there is no such portal.
-	SetISCSIPortalState(context.Context, *SetISCSIPortalStateRequest) (*SetISCSIPortalStateResponse, error)
-	// DropISCSISession ends the session with a target, even if its disks are in use. NOT_FOUND: there is no such session.
-	DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error)
-	// ListNetwork lists the file servers and the iSCSI portals that the node can reach.
-	ListNetwork(context.Context, *ListNetworkRequest) (*ListNetworkResponse, error)
-	// ListServices lists the services of the node.
-	ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error)
-	// SetService changes a service as another program on the node would; unset fields change nothing. Dependencies are
-	// ignored. NOT_FOUND: there is no such service.
-	SetService(context.Context, *SetServiceRequest) (*SetServiceResponse, error)
-	// ListSwitches lists the switches, the questions that the documentation of Windows leaves open.
-	ListSwitches(context.Context, *ListSwitchesRequest) (*ListSwitchesResponse, error)
-	// SetSwitch sets the answer to one of these questions for all later calls. NOT_FOUND: there is no such switch.
-	// INVALID_ARGUMENT: the switch does not accept this answer.
-	SetSwitch(context.Context, *SetSwitchRequest) (*SetSwitchResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -550,48 +324,6 @@ func (UnimplementedEmulatedNodeServer) Readlink(context.Context, *ReadlinkReques
 }
 func (UnimplementedEmulatedNodeServer) GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetAccess not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetSMBPassword(context.Context, *SetSMBPasswordRequest) (*SetSMBPasswordResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetSMBPassword not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetSMBServerState(context.Context, *SetSMBServerStateRequest) (*SetSMBServerStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetSMBServerState not implemented")
-}
-func (UnimplementedEmulatedNodeServer) AddSMBShare(context.Context, *AddSMBShareRequest) (*AddSMBShareResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AddSMBShare not implemented")
-}
-func (UnimplementedEmulatedNodeServer) RemoveSMBShare(context.Context, *RemoveSMBShareRequest) (*RemoveSMBShareResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RemoveSMBShare not implemented")
-}
-func (UnimplementedEmulatedNodeServer) AddSMBUser(context.Context, *AddSMBUserRequest) (*AddSMBUserResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AddSMBUser not implemented")
-}
-func (UnimplementedEmulatedNodeServer) RemoveSMBUser(context.Context, *RemoveSMBUserRequest) (*RemoveSMBUserResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method RemoveSMBUser not implemented")
-}
-func (UnimplementedEmulatedNodeServer) DropSMBSessions(context.Context, *DropSMBSessionsRequest) (*DropSMBSessionsResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DropSMBSessions not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetISCSIPortalState(context.Context, *SetISCSIPortalStateRequest) (*SetISCSIPortalStateResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetISCSIPortalState not implemented")
-}
-func (UnimplementedEmulatedNodeServer) DropISCSISession(context.Context, *DropISCSISessionRequest) (*DropISCSISessionResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DropISCSISession not implemented")
-}
-func (UnimplementedEmulatedNodeServer) ListNetwork(context.Context, *ListNetworkRequest) (*ListNetworkResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListNetwork not implemented")
-}
-func (UnimplementedEmulatedNodeServer) ListServices(context.Context, *ListServicesRequest) (*ListServicesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListServices not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetService(context.Context, *SetServiceRequest) (*SetServiceResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetService not implemented")
-}
-func (UnimplementedEmulatedNodeServer) ListSwitches(context.Context, *ListSwitchesRequest) (*ListSwitchesResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method ListSwitches not implemented")
-}
-func (UnimplementedEmulatedNodeServer) SetSwitch(context.Context, *SetSwitchRequest) (*SetSwitchResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method SetSwitch not implemented")
 }
 func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddFault not implemented")
@@ -760,258 +492,6 @@ func _EmulatedNode_GetAccess_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
-func _EmulatedNode_SetSMBPassword_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetSMBPasswordRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetSMBPassword_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetSMBPassword(ctx, req.(*SetSMBPasswordRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetSMBServerState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetSMBServerStateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetSMBServerState_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetSMBServerState(ctx, req.(*SetSMBServerStateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_AddSMBShare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AddSMBShareRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).AddSMBShare(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_AddSMBShare_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).AddSMBShare(ctx, req.(*AddSMBShareRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_RemoveSMBShare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RemoveSMBShareRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).RemoveSMBShare(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_RemoveSMBShare_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).RemoveSMBShare(ctx, req.(*RemoveSMBShareRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_AddSMBUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AddSMBUserRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).AddSMBUser(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_AddSMBUser_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).AddSMBUser(ctx, req.(*AddSMBUserRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_RemoveSMBUser_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(RemoveSMBUserRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).RemoveSMBUser(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_RemoveSMBUser_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).RemoveSMBUser(ctx, req.(*RemoveSMBUserRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_DropSMBSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DropSMBSessionsRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).DropSMBSessions(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_DropSMBSessions_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).DropSMBSessions(ctx, req.(*DropSMBSessionsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetISCSIPortalState_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetISCSIPortalStateRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetISCSIPortalState(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetISCSIPortalState_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetISCSIPortalState(ctx, req.(*SetISCSIPortalStateRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_DropISCSISession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DropISCSISessionRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).DropISCSISession(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_DropISCSISession_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).DropISCSISession(ctx, req.(*DropISCSISessionRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_ListNetwork_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListNetworkRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).ListNetwork(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_ListNetwork_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).ListNetwork(ctx, req.(*ListNetworkRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_ListServices_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListServicesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).ListServices(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_ListServices_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).ListServices(ctx, req.(*ListServicesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetService_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetServiceRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetService(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetService_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetService(ctx, req.(*SetServiceRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_ListSwitches_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ListSwitchesRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).ListSwitches(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_ListSwitches_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).ListSwitches(ctx, req.(*ListSwitchesRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_SetSwitch_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(SetSwitchRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).SetSwitch(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_SetSwitch_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).SetSwitch(ctx, req.(*SetSwitchRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _EmulatedNode_AddFault_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AddFaultRequest)
 	if err := dec(in); err != nil {
@@ -1172,62 +652,6 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetAccess",
 			Handler:    _EmulatedNode_GetAccess_Handler,
-		},
-		{
-			MethodName: "SetSMBPassword",
-			Handler:    _EmulatedNode_SetSMBPassword_Handler,
-		},
-		{
-			MethodName: "SetSMBServerState",
-			Handler:    _EmulatedNode_SetSMBServerState_Handler,
-		},
-		{
-			MethodName: "AddSMBShare",
-			Handler:    _EmulatedNode_AddSMBShare_Handler,
-		},
-		{
-			MethodName: "RemoveSMBShare",
-			Handler:    _EmulatedNode_RemoveSMBShare_Handler,
-		},
-		{
-			MethodName: "AddSMBUser",
-			Handler:    _EmulatedNode_AddSMBUser_Handler,
-		},
-		{
-			MethodName: "RemoveSMBUser",
-			Handler:    _EmulatedNode_RemoveSMBUser_Handler,
-		},
-		{
-			MethodName: "DropSMBSessions",
-			Handler:    _EmulatedNode_DropSMBSessions_Handler,
-		},
-		{
-			MethodName: "SetISCSIPortalState",
-			Handler:    _EmulatedNode_SetISCSIPortalState_Handler,
-		},
-		{
-			MethodName: "DropISCSISession",
-			Handler:    _EmulatedNode_DropISCSISession_Handler,
-		},
-		{
-			MethodName: "ListNetwork",
-			Handler:    _EmulatedNode_ListNetwork_Handler,
-		},
-		{
-			MethodName: "ListServices",
-			Handler:    _EmulatedNode_ListServices_Handler,
-		},
-		{
-			MethodName: "SetService",
-			Handler:    _EmulatedNode_SetService_Handler,
-		},
-		{
-			MethodName: "ListSwitches",
-			Handler:    _EmulatedNode_ListSwitches_Handler,
-		},
-		{
-			MethodName: "SetSwitch",
-			Handler:    _EmulatedNode_SetSwitch_Handler,
 		},
 		{
 			MethodName: "AddFault",

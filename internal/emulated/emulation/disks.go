@@ -16,7 +16,7 @@ type disk struct {
 }
 
 // addDisk attaches a disk.
-func (d *document) addDisk(n *emulated.Node, i int) (any, error) {
+func (d *document) addDisk(i int) (any, error) {
 	for _, key := range []string{"number", "letter", "boot"} {
 		if d.file.Has("disks", i, key) {
 			return nil, invalid("disks[%d].%s: a disk that is added has none", i, key)
@@ -25,28 +25,28 @@ func (d *document) addDisk(n *emulated.Node, i int) (any, error) {
 	spec := d.Disks[i].Spec
 	spec.LUNAuto = !d.file.Has("disks", i, "lun")
 	spec.ImagePath, spec.BundlePath = d.Disks[i].Image, d.Disks[i].Bundle
-	number, err := n.AttachDisk(spec)
+	number, err := d.node.AttachDisk(spec)
 	return map[string]any{"number": number}, err
 }
 
 // changeDisk grows a disk, or changes its attributes.
-func (d *document) changeDisk(n *emulated.Node, i int) error {
+func (d *document) changeDisk(i int) (any, error) {
 	disk := &d.Disks[i]
-	return d.each(*disk, "disks", i, "a change of a disk", map[string]func() error{
+	return nil, d.each(*disk, map[string]func() error{
 		"number":   nil,
-		"size":     func() error { return n.GrowDisk(disk.Number, int64(disk.Spec.SizeBytes)) },
-		"offline":  func() error { return n.SetDiskOnline(disk.Number, !disk.Spec.Offline) },
-		"readOnly": func() error { return n.SetDiskReadOnly(disk.Number, disk.Spec.ReadOnly) },
-	})
+		"size":     func() error { return d.node.GrowDisk(disk.Number, int64(disk.Spec.SizeBytes)) },
+		"offline":  func() error { return d.node.SetDiskOnline(disk.Number, !disk.Spec.Offline) },
+		"readOnly": func() error { return d.node.SetDiskReadOnly(disk.Number, disk.Spec.ReadOnly) },
+	}, "disks", i)
 }
 
 // removeDisk detaches a disk.
-func (d *document) removeDisk(n *emulated.Node, i int) (any, error) {
+func (d *document) removeDisk(i int) (any, error) {
 	number := d.Disks[i].Number
-	if err := d.each(d.Disks[i], "disks", i, "the removal of a disk", map[string]func() error{"number": nil}); err != nil {
+	if err := d.each(d.Disks[i], map[string]func() error{"number": nil}, "disks", i); err != nil {
 		return nil, err
 	}
-	image, err := n.DetachDisk(number)
+	image, err := d.node.DetachDisk(number)
 	return map[string]any{"number": number, "image": image}, err
 }
 

@@ -15,12 +15,22 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // document is what Add, Change and Remove take: lists of a scenario, whose elements have a few keys more.
 type document struct {
-	Disks []disk `yaml:"disks"`
+	Disks         []disk            `yaml:"disks"`
+	Services      []service         `yaml:"services"`
+	Switches      scenario.Switches `yaml:"switches"`
+	SMBUsers      []smb.User        `yaml:"smbUsers"`
+	SMBServers    []fileServer      `yaml:"smbServers"`
+	SMBSessions   []smbSession      `yaml:"smbSessions"`
+	ISCSIPortals  []portal          `yaml:"iscsiPortals"`
+	ISCSISessions []iscsiSession    `yaml:"iscsiSessions"`
 
+	node *emulated.Node
 	file *strictyaml.Document
 }
 
@@ -32,20 +42,37 @@ func verbs(n *emulated.Node) []server.Method {
 			return &api.GetResponse{Document: found}, err
 		}),
 		answer("Add", node.LimitWrite, func(r *api.AddRequest) (*api.AddResponse, error) {
-			added, err := eachOf(r.GetDocument(), func(d *document) lists {
-				return lists{{"disks", len(d.Disks), func(i int) (any, error) { return d.addDisk(n, i) }}}
+			added, err := eachOf(n, r.GetDocument(), func(d *document) lists {
+				return lists{
+					"disks":      {len(d.Disks), d.addDisk},
+					"smbUsers":   {len(d.SMBUsers), d.addUser},
+					"smbServers": {len(d.SMBServers), d.addShares},
+				}
 			})
 			return &api.AddResponse{Document: added}, err
 		}),
 		change[api.ChangeResponse]("Change", func(r *api.ChangeRequest) error {
-			_, err := eachOf(r.GetDocument(), func(d *document) lists {
-				return lists{{"disks", len(d.Disks), func(i int) (any, error) { return nil, d.changeDisk(n, i) }}}
+			_, err := eachOf(n, r.GetDocument(), func(d *document) lists {
+				return lists{
+					"disks":        {len(d.Disks), d.changeDisk},
+					"services":     {len(d.Services), d.changeService},
+					"switches":     {1, d.changeSwitches},
+					"smbUsers":     {len(d.SMBUsers), d.changeUser},
+					"smbServers":   {len(d.SMBServers), d.changeServer},
+					"iscsiPortals": {len(d.ISCSIPortals), d.changePortal},
+				}
 			})
 			return err
 		}),
 		answer("Remove", node.LimitWrite, func(r *api.RemoveRequest) (*api.RemoveResponse, error) {
-			removed, err := eachOf(r.GetDocument(), func(d *document) lists {
-				return lists{{"disks", len(d.Disks), func(i int) (any, error) { return d.removeDisk(n, i) }}}
+			removed, err := eachOf(n, r.GetDocument(), func(d *document) lists {
+				return lists{
+					"disks":         {len(d.Disks), d.removeDisk},
+					"smbUsers":      {len(d.SMBUsers), d.removeUser},
+					"smbServers":    {len(d.SMBServers), d.removeShares},
+					"smbSessions":   {len(d.SMBSessions), d.dropSMB},
+					"iscsiSessions": {len(d.ISCSISessions), d.dropISCSI},
+				}
 			})
 			return &api.RemoveResponse{Document: removed}, err
 		}),
@@ -54,8 +81,13 @@ func verbs(n *emulated.Node) []server.Method {
 
 // get returns a part of a node; empty: all parts.
 func get(n *emulated.Node, part string) (*structpb.Struct, error) {
+	servers, portals := Network(n)
 	parts := map[string]func() (any, error){
 		"detachedDisks": func() (any, error) { return detachedDisks(n) },
+		"services":      func() (any, error) { return serviceList(n), nil },
+		"switches":      func() (any, error) { return switches(n), nil },
+		"smbServers":    func() (any, error) { return servers, nil },
+		"iscsiPortals":  func() (any, error) { return portals, nil },
 	}
 	if part != "" && parts[part] == nil {
 		return nil, errdefs.NotFound.Errorf("NOT_FOUND", "a node has no %q", part)
@@ -74,66 +106,70 @@ func get(n *emulated.Node, part string) (*structpb.Struct, error) {
 	return structpb.NewStruct(found)
 }
 
-// lists are what a verb does with the elements of a document's lists.
-type lists []struct {
-	name     string
+// lists are what a verb does with the elements of a document's lists, by their names.
+type lists map[string]struct {
 	elements int
 	do       func(i int) (any, error)
 }
 
-// eachOf reads a document, and does what a verb does with each element. It stops at the first error, which says at which
-// element, if there are more.
-func eachOf(request *structpb.Struct, verb func(*document) lists) (*structpb.Struct, error) {
+// eachOf reads a document, and does what a verb does with each element, in the order of the document's type. It stops at
+// the first error, which says at which element, if there are more.
+func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lists) (*structpb.Struct, error) {
 	text, err := protojson.Marshal(request)
 	if err != nil {
 		return nil, invalid("the document is not JSON: %v", err)
 	}
-	d := &document{}
+	d := &document{node: n}
 	if d.file, err = strictyaml.Decode("", text, d); err != nil {
 		return nil, err
 	}
 	all, elements, results := verb(d), 0, map[string]any{}
-	for _, list := range all {
-		elements += list.elements
+	var names []string
+	for _, name := range strictyaml.Fields(reflect.TypeOf(*d)) {
+		if !d.file.Has(name) {
+			continue
+		}
+		if _, takes := all[name]; !takes {
+			return nil, strictyaml.At(invalid("this call does not take it"), name)
+		}
+		names, elements = append(names, name), elements+all[name].elements
 	}
 	if elements == 0 {
 		return nil, invalid("the document lists nothing")
 	}
-	for _, list := range all {
+	for _, name := range names {
 		var done []any
-		for i := range list.elements {
-			result, err := list.do(i)
+		for i := range all[name].elements {
+			result, err := all[name].do(i)
 			if err != nil && elements > 1 {
-				err = strictyaml.At(err, list.name, i)
+				err = strictyaml.At(err, name, i)
 			}
 			if err != nil {
 				return nil, err
 			}
 			done = append(done, result)
 		}
-		if len(done) > 0 {
-			results[list.name] = done
-		}
+		results[name] = done
 	}
 	return structpb.NewStruct(results)
 }
 
 // each calls a function for each key of an element, in the order of its type's fields. Keys without a function are
-// refused before; a nil one is that of the name.
-func (d *document) each(of any, list string, i int, does string, by map[string]func() error) error {
+// refused before; a nil one is for a key that the element must have: its name.
+func (d *document) each(of any, by map[string]func() error, path ...any) error {
 	var given []string
 	for _, key := range strictyaml.Fields(reflect.TypeOf(of)) {
-		if !d.file.Has(list, i, key) {
+		if !d.file.Has(append(path, key)...) {
 			continue
 		}
 		if _, is := by[key]; !is {
-			return strictyaml.At(invalid("%s does not take it", does), list, i, key)
+			return strictyaml.At(invalid("this call does not take it"), append(path, key)...)
 		}
 		given = append(given, key)
 	}
 	for key, do := range by {
 		if do == nil && !slices.Contains(given, key) {
-			return strictyaml.At(invalid("it has no %s", key), list, i)
+			return strictyaml.At(invalid("it has no %s", key), path...)
 		}
 	}
 	for _, key := range given {

@@ -74,7 +74,7 @@ func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.En
 
 // control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
 func (h *Harness) control(a *agent.Agent) []server.Service {
-	methods := slices.Concat(verbs(h.Node), fileMethods(h.Node), networkMethods(h.Node), systemMethods(h.Node))
+	methods := slices.Concat(verbs(h.Node), fileMethods(h.Node))
 	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
 		answer("AddFault", node.LimitWrite, h.addFault),
 		server.Unary("ListFaults", node.LimitRead, h.ListFaults),

@@ -209,7 +209,6 @@ func TestSecretsAreMasked(t *testing.T) {
 		"chap": {&iscsi.ConnectTargetRequest{ChapUsername: "u", ChapSecret: hush},
 			`{"chap_username":"u","chap_secret":"[redacted]"}`},
 		"mutual chap": {&iscsi.SetMutualChapSecretRequest{MutualChapSecret: hush}, `{"MutualChapSecret":"[redacted]"}`},
-		"admin":       {&nodeapi.SetSMBPasswordRequest{User: "u", Password: hush}, `{"user":"u","password":"[redacted]"}`},
 		"unknown":     {unknown, `{"disk_number":1}`},
 		"nested":      {&nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{Function: "Flush"}}, `{"fault":{"function":"Flush"}}`},
 		"document": {&nodeapi.AddRequest{Document: nodeapi.Document("iscsiPortals",

@@ -30,15 +30,13 @@ type method func(ctx context.Context, request []byte) (proto.Message, error)
 // host.
 func methods(c *adminclient.Client) map[string]method {
 	return map[string]method{
-		"Add":                 unary(c.Add, "document.disks", "size", "serial", "busType", "offline", "content"),
-		"Change":              unary(c.Change, "document.disks", "number", "size", "offline", "readOnly"),
-		"Remove":              unary(c.Remove, "document.disks", "number"),
-		"SetSMBServerState":   unary(c.SetSMBServerState, "server", "running"),
-		"DropSMBSessions":     unary(c.DropSMBSessions, "server"),
-		"SetISCSIPortalState": unary(c.SetISCSIPortalState, "address", "port", "connected"),
-		"AddFault":            unary(c.AddFault, "fault"),
-		"RemoveFault":         unary(c.RemoveFault, "id"),
-		"Reboot":              unary(c.Reboot),
+		"Add": unary(c.Add, "document.disks", "size", "serial", "busType", "offline", "content"),
+		"Change": unary(c.Change, "document.disks", "number", "size", "offline", "readOnly",
+			"document.smbServers", "name", "stopped", "document.iscsiPortals", "address", "port", "connected"),
+		"Remove":      unary(c.Remove, "document.disks", "number", "document.smbSessions", "server"),
+		"AddFault":    unary(c.AddFault, "fault"),
+		"RemoveFault": unary(c.RemoveFault, "id"),
+		"Reboot":      unary(c.Reboot),
 	}
 }
 

@@ -211,7 +211,7 @@ func TestChanges(t *testing.T) {
 	}
 	s.want(200, `"number":3`, "/call/Add", `{"document":{"disks":[{"size":1073741824,"serial":"by-page"}]}}`)
 	s.want(200, "{}", "/call/Change", `{"document":{"disks":[{"number":3,"size":2147483648}]}}`)
-	s.want(200, "{}", "/call/SetSMBServerState", `{"server":"fs.emulated","running":false}`)
+	s.want(200, "{}", "/call/Change", `{"document":{"smbServers":[{"name":"fs.emulated","stopped":true}]}}`)
 	s.want(200, `"id":"1"`, "/call/AddFault",
 		`{"fault":{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}}`)
 	s.want(200, `"id":"2"`, "/call/AddFault",
@@ -243,7 +243,7 @@ func TestChanges(t *testing.T) {
 	s.want(400, "no kernel function", "/call/AddFault", `{"fault":{"function":"Foo","hang":true}}`)
 	s.want(400, "unknown field", "/call/AddFault", `{"fault":{"functions":"Foo"}}`)
 	s.want(403, "does not call GetPath", "/call/GetPath", `{"windowsPath":"C:\\"}`)
-	s.want(403, "does not call SetSMBPassword", "/call/SetSMBPassword", `{}`)
+	s.want(403, "does not set smbUsers", "/call/Change", `{"document":{"smbUsers":[]}}`)
 	s.want(400, "too large", "/call/Reboot", `{`+strings.Repeat(" ", 100<<10)+`}`)
 }
 

@@ -31,7 +31,7 @@ type state struct {
 	TreeError string          `json:"treeError,omitempty"`
 	Faults    []any           `json:"faults"`
 	Functions []string        `json:"functions,omitempty"` // which faults may disturb
-	Network   json.RawMessage `json:"network"`             // a ListNetworkResponse
+	Network   map[string]any  `json:"network"`             // what the control says of servers and portals
 	Detached  []any           `json:"detached"`            // the disks that were pulled out
 }
 
@@ -52,9 +52,8 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
 		return nil, err
 	}
-	if s.Network, err = (protojson.MarshalOptions{EmitUnpopulated: true}).Marshal(emulation.Network(e.Node)); err != nil {
-		return nil, err
-	}
+	servers, portals := emulation.Network(e.Node)
+	s.Network = map[string]any{"servers": servers, "portals": portals}
 	if has.After == 0 {
 		s.Functions = faults.Functions()
 	}

@@ -177,6 +177,8 @@ func (s *Spec) UnmarshalYAML(decode func(any) error) error {
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (s *startType) UnmarshalYAML(decode func(any) error) error {
-	// SERVICE_BOOT_START and so on, from 0
-	return setting.DecodeWord(s, decode, "boot", "system", "automatic", "manual", "disabled")
+	return setting.DecodeWord(s, decode, StartTypes()...)
 }
+
+// StartTypes returns the words of the start types, from win32.SERVICE_BOOT_START, 0, on.
+func StartTypes() []string { return []string{"boot", "system", "automatic", "manual", "disabled"} }
