@@ -63,10 +63,10 @@ func TestDamagedState(t *testing.T) {
 		damage func(file string) error
 		want   string
 	}{
-		"edited":         {state, replaced(`"sectorSize": 512`, `"sectorSize": 513`), "sectors of 513 bytes"},
+		"edited":         {state, replaced(`"sectorSize":512`, `"sectorSize":513`), "sectors of 513 bytes"},
 		"cut off":        {state, edited(func(s string) string { return s[:len(s)/2] }), "JSON"},
 		"empty":          {state, cutAt(0), "JSON"},
-		"newer":          {state, replaced(`"format": 1`, `"format": 2`), "format 2"},
+		"newer":          {state, replaced(`"format":1`, `"format":2`), "format 2"},
 		"no format":      {state, edited(func(string) string { return "{}" }), "format 0"},
 		"missing":        {state, os.Remove, "missing"},
 		"no image":       {image, os.Remove, syscall.ENOENT.Error()},

@@ -72,9 +72,9 @@ func (h *Host) WriteFile(name string, content []byte) error {
 	})
 }
 
-// WriteJSON is WriteFile with the indented JSON of a value.
+// WriteJSON is WriteFile with the JSON of a value, in one line.
 func (h *Host) WriteJSON(name string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
