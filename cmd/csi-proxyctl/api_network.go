@@ -15,6 +15,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
 
 func smbGroup(a *connection) *cobra.Command {
@@ -60,11 +61,11 @@ func (a *connection) stagedOn(ctx context.Context, path string) ([]string, error
 	if err != nil {
 		return nil, nil //nolint:nilerr // the agent says what is wrong with it
 	}
-	r, err := a.inspection(ctx, "the volumes that are staged on shares")
-	if len(r.GetMissing()) > 0 && err != nil {
+	r, err := a.factsOf(ctx, "the volumes that are staged on shares", admin.Part_PART_MAPPINGS)
+	if err != nil && !adminMissing(err) {
 		return nil, err
 	}
-	for _, m := range r.GetSmbMappings() {
+	for _, m := range r.GetMappings() {
 		if winpath.Fold(strings.TrimSuffix(m.GetRemotePath(), `\`)) == winpath.Fold(share.Root()) {
 			return m.GetTargets(), nil
 		}
@@ -87,38 +88,31 @@ input with -, so that it is not in the list of processes. One line end after it 
 	return passwordFlag(c, "`file` with the password; -: standard input", &request.Password)
 }
 
-// mappings returns the SMB mappings, each with a link to it, "" if none was seen. Only the admin endpoint lists them,
-// without a call to a file server.
-func (a *connection) mappings(ctx context.Context) ([]*admin.SMBMapping, error) {
-	r, err := a.inspection(ctx, "SMB mappings")
-	for _, m := range r.GetSmbMappings() {
-		if !r.GetComplete() {
-			m.Link = cmp.Or(m.Link, "unknown")
-		}
-	}
-	return r.GetSmbMappings(), err
-}
-
-// inspection returns what only the admin endpoint knows. It fails if the needed part is missing, because an empty list
-// would look complete.
-func (a *connection) inspection(ctx context.Context, part string) (*admin.InspectResponse, error) {
-	r, err := invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{})
-	for _, missing := range r.GetMissing() {
-		if strings.HasPrefix(missing, part+":") {
-			return nil, failure{status.Error(codes.Unavailable, missing)}
+// factsOf returns parts of what only the admin endpoint knows. It fails if the needed one is missing, because an empty
+// list would look complete.
+func (a *connection) factsOf(ctx context.Context, needed string, parts ...admin.Part) (*admin.GetFactsResponse, error) {
+	r, err := a.seen(ctx, parts...)
+	for _, gap := range r.GetGaps() {
+		if gap.GetPart() == needed {
+			return nil, failure{status.Error(codes.Unavailable, gap.GetPart()+": "+gap.GetError())}
 		}
 	}
 	return r, err
 }
 
+// seen returns facts of the admin endpoint.
+func (a *connection) seen(ctx context.Context, parts ...admin.Part) (*admin.GetFactsResponse, error) {
+	return invoke(ctx, a, admin.AdminClient.GetFacts, &admin.GetFactsRequest{Parts: parts})
+}
+
 // describeMapping describes the mapping that a path on a share uses. It needs an admin endpoint.
 func describeMapping(ctx context.Context, a *connection, args []string) ([]string, error) {
 	path := args[len(args)-1]
-	list, err := a.mappings(ctx)
+	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the description is optional
 	}
-	for _, m := range list {
+	for _, m := range r.GetMappings() {
 		if share := m.GetRemotePath(); strings.HasPrefix(winpath.Fold(path)+`\`, winpath.Fold(share)+`\`) {
 			lines := []string{share + ": mapped, " + m.GetStatus()}
 			for _, target := range m.GetTargets() {
@@ -131,11 +125,15 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 }
 
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
-	mapped, err := a.mappings(ctx)
+	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS)
 	wide := []string{"SHARE	STATUS	LINK"}
-	found := table("mappings", "SHARE	STATUS", mapped, func(m *admin.SMBMapping) (any, []any) {
-		wide = append(wide, cells(m.GetRemotePath(), m.GetStatus(), m.GetLink()))
-		return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus(), "link": m.GetLink()},
+	found := table("mappings", "SHARE	STATUS", r.GetMappings(), func(m *admin.SMBMapping) (any, []any) {
+		link := doctor.LinkTo(r, m.GetRemotePath())
+		if !r.GetAllLinks() {
+			link = cmp.Or(link, "unknown")
+		}
+		wide = append(wide, cells(m.GetRemotePath(), m.GetStatus(), link))
+		return map[string]string{"share": m.GetRemotePath(), "status": m.GetStatus(), "link": link},
 			[]any{m.GetRemotePath(), m.GetStatus()}
 	})
 	found.wide = wide
@@ -216,11 +214,11 @@ is already connected stays connected, whatever the credentials, and the command 
 }
 
 func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
-	r, err := a.inspection(ctx, "iSCSI sessions")
-	if err == nil && len(r.GetIscsiSessions()) == 0 {
+	r, err := a.factsOf(ctx, "iSCSI sessions", admin.Part_PART_SESSIONS)
+	if err == nil && len(r.GetSessions()) == 0 {
 		err = a.initiatorRuns(ctx)
 	}
-	return table("sessions", "TARGET\tCONNECTED", r.GetIscsiSessions(), func(s *admin.ISCSISession) (any, []any) {
+	return table("sessions", "TARGET\tCONNECTED", r.GetSessions(), func(s *admin.ISCSISession) (any, []any) {
 		return message{s}, []any{s.GetTarget(), s.GetConnected()}
 	}), err
 }

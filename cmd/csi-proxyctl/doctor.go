@@ -140,6 +140,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
 	var missing, unanswered [4][]string // by query
+	var late []string                   // parts of the first one
 	var running sync.WaitGroup
 	query := func(i int, group, name string, do func(ctx context.Context) (missing []string, err error)) {
 		running.Go(func() {
@@ -159,11 +160,18 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 	}
 	query(0, "", "directories, mount points, links, SMB mappings, iSCSI sessions, privileges, operations that hang",
 		func(ctx context.Context) (missing []string, err error) {
-			f.Inspected, err = invoke(ctx, a, admin.AdminClient.Inspect, &admin.InspectRequest{Thorough: true})
+			f.Seen, err = a.seen(ctx, admin.Part_PART_LINKS, admin.Part_PART_MAPPINGS, admin.Part_PART_SESSIONS,
+				admin.Part_PART_SHARES, admin.Part_PART_CONTENTS)
 			if adminMissing(err) {
 				err = errors.New(adminMissingText(err))
 			}
-			return f.Inspected.GetMissing(), err
+			for _, gap := range f.Seen.GetGaps() {
+				missing = append(missing, gap.GetPart()+": "+gap.GetError())
+				if gap.GetUnanswered() {
+					late = append(late, gap.GetPart())
+				}
+			}
+			return missing, err
 		})
 	query(1, "disk", "disks and volumes", func(ctx context.Context) ([]string, error) {
 		tree, err := a.tree(ctx)
@@ -179,7 +187,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 	})
 	query(3, "", "settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil })
 	running.Wait()
-	f.Unanswered = append(slices.Concat(unanswered[:]...), f.Inspected.GetUnanswered()...)
+	f.Unanswered = append(slices.Concat(unanswered[:]...), late...)
 	f.Staged, f.Missing = a.staged(ctx, &f), slices.Concat(missing[:]...)
 	return f
 }

@@ -67,23 +67,26 @@ func everyFinding() []doctor.Facts {
 				volume(d).MountPoints = append(volume(d).MountPoints, strings.Replace(testStage, "a.example", "b.example", 1))
 			}),
 		}},
-		Inspected: &admin.InspectResponse{
-			Dangling: []*admin.Dangling{
-				{Path: `C:\var\lib\kubelet\a`, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
-				{Path: `C:\var\lib\kubelet\m`, Target: testVolume, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-				{Path: testStage, Target: testVolume, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-				{Path: `C:\var\lib\kubelet\s`, Target: `\\fs\s`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
-				{Path: `C:\var\lib\kubelet\pods\u\volumes\kubernetes.io~csi\v\mount`, Target: testStage,
-					Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED},
+		Seen: &admin.GetFactsResponse{
+			Links: []*admin.Link{
+				{Path: `C:\var\lib\kubelet\a`, Target: `C:\b`, Kind: admin.Target_TARGET_PATH, Missing: true},
+				{Path: `C:\var\lib\kubelet\m`, Target: testVolume, Kind: admin.Target_TARGET_VOLUME, Missing: true},
+				{Path: testStage, Target: testVolume, Kind: admin.Target_TARGET_VOLUME, Missing: true},
+				{Path: `C:\var\lib\kubelet\s`, Target: `\\fs\gone`, Kind: admin.Target_TARGET_SHARE, Missing: true},
+				{Path: `C:\var\lib\kubelet\pods\u\volumes\kubernetes.io~csi\v\mount`, Target: testStage, EndsAt: testStage,
+					Kind: admin.Target_TARGET_PATH},
+				{Path: strings.Replace(testStage, "5f1c", "6", 1), Target: testVolume, Kind: admin.Target_TARGET_VOLUME},
+				{Path: strings.Replace(testStage, "5f1c", "7", 1), Target: `\\fs\r`, Kind: admin.Target_TARGET_SHARE},
+				{Path: `C:\k`, Target: `\\fs\t`, Kind: admin.Target_TARGET_SHARE},
+				{Path: `C:\k\u`, Target: `\\fs\u`, Kind: admin.Target_TARGET_SHARE},
 			},
-			Unpublished:   []*admin.Unpublished{{Path: testStage, Target: testVolume}, {Path: testStage, Target: `\\fs\s`}},
-			IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:a"}},
-			SmbMappings: append(slices.Repeat([]*admin.SMBMapping{{RemotePath: `\\fs\s`, Status: "unavailable"}}, 500),
-				&admin.SMBMapping{RemotePath: `\\fs\t`, Link: `C:\k`, Error: "e", Refused: true},
-				&admin.SMBMapping{RemotePath: `\\fs\u`, Link: `C:\k`, Error: "e", Win32Code: 5}),
-			Complete: true,
-			DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1", Error: "e"},
-				{Disk: "disk 2", Error: "e", Unreadable: true}},
+			WorkingDirectories: []string{`C:\var\lib\kubelet`},
+			Sessions:           []*admin.ISCSISession{{Target: "iqn.2026-01.example:a"}},
+			Mappings: append(slices.Repeat([]*admin.SMBMapping{{RemotePath: `\\fs\s`, Status: "unavailable"}}, 500),
+				&admin.SMBMapping{RemotePath: `\\fs\t`, Error: "e", WithoutCredentials: true},
+				&admin.SMBMapping{RemotePath: `\\fs\u`, Error: "e", Win32Code: 5}),
+			AllLinks: true,
+			Contents: []*admin.DiskContent{{Error: "e"}, {Content: "e"}},
 			UnusableDirectories: []*admin.WorkingDirectory{{Path: `C:\k`, Error: "e"},
 				{Path: `C:\k`, Error: "e", LinkTarget: `D:\k`}},
 			Operations: []*admin.Operation{{Name: "Mkdir", Age: durationpb.New(9 * time.Second)},
@@ -96,7 +99,7 @@ func everyFinding() []doctor.Facts {
 		Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 1,
 			SizeBytes: 1 << 30},
 	}
-	gone := doctor.Facts{Inspected: &admin.InspectResponse{Dangling: broken.Inspected.GetDangling()}}
+	gone := doctor.Facts{Seen: &admin.GetFactsResponse{Links: broken.Seen.GetLinks()}}
 	return []doctor.Facts{broken, gone, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
 		{Endpoints: []doctor.Endpoint{{Address: "/run/csi-proxy-disk-v1.sock", State: doctor.Abandoned}}}}
 }

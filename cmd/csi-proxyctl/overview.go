@@ -15,6 +15,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -53,7 +54,7 @@ func adminMissingText(err error) string {
 	at := (*dial.Error)(nil)
 	switch {
 	case !errors.As(err, &at):
-		return "this version of the agent does not report it"
+		return "the agent is older than " + adminclient.FactsSince + ", and does not tell it"
 	case errors.Is(err, fs.ErrPermission):
 		return err.Error()
 	default:

@@ -22,7 +22,7 @@ func (a *connection) staged(ctx context.Context, f *doctor.Facts) map[string]doc
 	for _, p := range f.Tree.Volumes() {
 		paths = append(paths, p.Volume.MountPoints...)
 	}
-	for _, u := range f.Inspected.GetUnpublished() {
+	for _, u := range doctor.Unpublished(f.Seen) {
 		paths = append(paths, u.GetPath())
 	}
 	all := map[string]doctor.Staged{}

@@ -192,15 +192,18 @@ func (k *kubelet) gone(pods ...string) {
 			k.t.Errorf("%s is left on the node", path)
 		}
 	}
-	for _, d := range k.inspect().GetDangling() {
-		k.t.Errorf("%v leads nowhere", d)
+	for _, l := range k.facts().GetLinks() {
+		if l.GetMissing() {
+			k.t.Errorf("%v leads nowhere", l)
+		}
 	}
 }
 
-// inspect returns the condition of the node.
-func (k *kubelet) inspect() *admin.InspectResponse {
+// facts returns what the agent sees on the node.
+func (k *kubelet) facts() *admin.GetFactsResponse {
 	k.t.Helper()
-	return ask(k.machine, k.admin.Inspect, &admin.InspectRequest{})
+	return ask(k.machine, k.admin.GetFacts, &admin.GetFactsRequest{
+		Parts: []admin.Part{admin.Part_PART_LINKS, admin.Part_PART_MAPPINGS, admin.Part_PART_SESSIONS}})
 }
 
 func parent(path string) string { return path[:strings.LastIndexByte(path, '\\')] }

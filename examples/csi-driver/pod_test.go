@@ -130,7 +130,7 @@ func shareLife(t *testing.T, random *rand.Rand) {
 	k.tearDown("b")
 	k.unmountDevice()
 	k.gone("a", "b")
-	if left := k.inspect().GetSmbMappings(); len(left) > 0 {
+	if left := k.facts().GetMappings(); len(left) > 0 {
 		t.Errorf("mappings are left on the node: %v", left)
 	}
 }
@@ -154,7 +154,7 @@ func iscsiLife(t *testing.T, random *rand.Rand) {
 	d.remount = func() { k.mountDevice() }
 	k.unmountDevice()
 	k.gone("a")
-	if left := k.inspect().GetIscsiSessions(); len(left) > 0 {
+	if left := k.facts().GetSessions(); len(left) > 0 {
 		t.Errorf("sessions are left on the node: %v", left)
 	}
 	k.mountDevice()

@@ -279,7 +279,7 @@ func (l *shareLoad) checkMappings() {
 func (l *shareLoad) mappings() map[string]bool {
 	l.t.Helper()
 	mapped := map[string]bool{}
-	for _, m := range l.inspect().GetSmbMappings() {
+	for _, m := range l.facts().GetMappings() {
 		mapped[strings.ToLower(m.GetRemotePath())] = true
 	}
 	return mapped
@@ -307,8 +307,10 @@ func (l *shareLoad) finish() {
 	if left, _ := filepath.Glob(filepath.Join(l.dir, "shares", "*.json")); len(left) > 0 {
 		l.t.Errorf("records are left: %q", left)
 	}
-	for _, d := range l.inspect().GetDangling() {
-		l.t.Errorf("%v leads nowhere", d)
+	for _, at := range l.facts().GetLinks() {
+		if at.GetMissing() {
+			l.t.Errorf("%v leads nowhere", at)
+		}
 	}
 }
 

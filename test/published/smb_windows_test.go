@@ -192,9 +192,10 @@ func TestOffWindowsSMB(t *testing.T) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
-	state, err := control.Inspect(t.Context(), &admin.InspectRequest{})
+	state, err := control.GetFacts(t.Context(),
+		&admin.GetFactsRequest{Parts: []admin.Part{admin.Part_PART_MAPPINGS}})
 	check(t, "asking for the mappings", err)
-	if left := state.GetSmbMappings(); len(left) > 0 {
+	if left := state.GetMappings(); len(left) > 0 {
 		t.Errorf("mappings are left: %v", left)
 	}
 }

@@ -28,65 +28,127 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DanglingKind tells dangling mount points and links apart by the missing target.
-type DanglingKind int32
+// Part is a part of the facts. Only SHARES and CONTENTS cost more than questions to Windows.
+type Part int32
 
 const (
 	// Not specified.
-	DanglingKind_DANGLING_KIND_UNSPECIFIED DanglingKind = 0
-	// A mount point whose volume is not present.
-	DanglingKind_DANGLING_KIND_MOUNT_POINT DanglingKind = 1
-	// A link to a path of this node that does not exist.
-	DanglingKind_DANGLING_KIND_LINK DanglingKind = 2
-	// A link to a share that is not mapped.
-	DanglingKind_DANGLING_KIND_SHARE DanglingKind = 3
-	// A link to kubelet's globalmount at which nothing is mounted: a plain directory of the system disk.
-	DanglingKind_DANGLING_KIND_NOT_MOUNTED DanglingKind = 4
+	Part_PART_UNSPECIFIED Part = 0
+	// The mount points and links below the working directories.
+	Part_PART_LINKS Part = 1
+	// The SMB global mappings; no file server is asked.
+	Part_PART_MAPPINGS Part = 2
+	// The iSCSI sessions.
+	Part_PART_SESSIONS Part = 3
+	// With MAPPINGS: each mapped share to which a link leads is entered, as GetUsage enters it. Servers are asked side by
+	// side, each for some seconds at most; a look does not delay the removal of a mapping.
+	Part_PART_SHARES Part = 4
+	// Each disk is asked, and what is on those that are online and have no data partition.
+	Part_PART_CONTENTS Part = 5
 )
 
-// Enum value maps for DanglingKind.
+// Enum value maps for Part.
 var (
-	DanglingKind_name = map[int32]string{
-		0: "DANGLING_KIND_UNSPECIFIED",
-		1: "DANGLING_KIND_MOUNT_POINT",
-		2: "DANGLING_KIND_LINK",
-		3: "DANGLING_KIND_SHARE",
-		4: "DANGLING_KIND_NOT_MOUNTED",
+	Part_name = map[int32]string{
+		0: "PART_UNSPECIFIED",
+		1: "PART_LINKS",
+		2: "PART_MAPPINGS",
+		3: "PART_SESSIONS",
+		4: "PART_SHARES",
+		5: "PART_CONTENTS",
 	}
-	DanglingKind_value = map[string]int32{
-		"DANGLING_KIND_UNSPECIFIED": 0,
-		"DANGLING_KIND_MOUNT_POINT": 1,
-		"DANGLING_KIND_LINK":        2,
-		"DANGLING_KIND_SHARE":       3,
-		"DANGLING_KIND_NOT_MOUNTED": 4,
+	Part_value = map[string]int32{
+		"PART_UNSPECIFIED": 0,
+		"PART_LINKS":       1,
+		"PART_MAPPINGS":    2,
+		"PART_SESSIONS":    3,
+		"PART_SHARES":      4,
+		"PART_CONTENTS":    5,
 	}
 )
 
-func (x DanglingKind) Enum() *DanglingKind {
-	p := new(DanglingKind)
+func (x Part) Enum() *Part {
+	p := new(Part)
 	*p = x
 	return p
 }
 
-func (x DanglingKind) String() string {
+func (x Part) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (DanglingKind) Descriptor() protoreflect.EnumDescriptor {
+func (Part) Descriptor() protoreflect.EnumDescriptor {
 	return file_admin_v1alpha1_admin_proto_enumTypes[0].Descriptor()
 }
 
-func (DanglingKind) Type() protoreflect.EnumType {
+func (Part) Type() protoreflect.EnumType {
 	return &file_admin_v1alpha1_admin_proto_enumTypes[0]
 }
 
-func (x DanglingKind) Number() protoreflect.EnumNumber {
+func (x Part) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use DanglingKind.Descriptor instead.
-func (DanglingKind) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use Part.Descriptor instead.
+func (Part) EnumDescriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{0}
+}
+
+// Target is the kind of object to which a link leads.
+type Target int32
+
+const (
+	// Not specified.
+	Target_TARGET_UNSPECIFIED Target = 0
+	// A volume, which is mounted at the path.
+	Target_TARGET_VOLUME Target = 1
+	// A share.
+	Target_TARGET_SHARE Target = 2
+	// A path of this node.
+	Target_TARGET_PATH Target = 3
+)
+
+// Enum value maps for Target.
+var (
+	Target_name = map[int32]string{
+		0: "TARGET_UNSPECIFIED",
+		1: "TARGET_VOLUME",
+		2: "TARGET_SHARE",
+		3: "TARGET_PATH",
+	}
+	Target_value = map[string]int32{
+		"TARGET_UNSPECIFIED": 0,
+		"TARGET_VOLUME":      1,
+		"TARGET_SHARE":       2,
+		"TARGET_PATH":        3,
+	}
+)
+
+func (x Target) Enum() *Target {
+	p := new(Target)
+	*p = x
+	return p
+}
+
+func (x Target) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Target) Descriptor() protoreflect.EnumDescriptor {
+	return file_admin_v1alpha1_admin_proto_enumTypes[1].Descriptor()
+}
+
+func (Target) Type() protoreflect.EnumType {
+	return &file_admin_v1alpha1_admin_proto_enumTypes[1]
+}
+
+func (x Target) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Target.Descriptor instead.
+func (Target) EnumDescriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{1}
 }
 
 // ListAPIsRequest is empty.
@@ -700,30 +762,29 @@ func (x *Volume) GetUnknown() string {
 	return ""
 }
 
-// InspectRequest says how much is asked.
-type InspectRequest struct {
+// GetFactsRequest says what is asked for.
+type GetFactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether each disk is asked, and each mapped share entered to which a link leads, as GetUsage enters it. Disks and
-	// servers are asked side by side, each for some seconds at most; a look does not delay the removal of a mapping.
-	Thorough      bool `protobuf:"varint,1,opt,name=thorough,proto3" json:"thorough,omitempty"`
+	// The parts that are asked for. The answer has the agent's own facts in any case.
+	Parts         []Part `protobuf:"varint,1,rep,packed,name=parts,proto3,enum=csiproxy.admin.v1alpha1.Part" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *InspectRequest) Reset() {
-	*x = InspectRequest{}
+func (x *GetFactsRequest) Reset() {
+	*x = GetFactsRequest{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *InspectRequest) String() string {
+func (x *GetFactsRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*InspectRequest) ProtoMessage() {}
+func (*GetFactsRequest) ProtoMessage() {}
 
-func (x *InspectRequest) ProtoReflect() protoreflect.Message {
+func (x *GetFactsRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -735,199 +796,173 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
-func (*InspectRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetFactsRequest.ProtoReflect.Descriptor instead.
+func (*GetFactsRequest) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *InspectRequest) GetThorough() bool {
+func (x *GetFactsRequest) GetParts() []Part {
 	if x != nil {
-		return x.Thorough
+		return x.Parts
+	}
+	return nil
+}
+
+// GetFactsResponse is what was seen.
+type GetFactsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was not seen.
+	Gaps []*Gap `protobuf:"bytes,1,rep,name=gaps,proto3" json:"gaps,omitempty"`
+	// LINKS: the mount points and links below the working directories, by path. Mounted volumes and shares are not
+	// searched, and directories only as deep as kubelet's own go.
+	Links []*Link `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
+	// LINKS: whether all of them were seen. If not, the search was cut off, or something could not be opened.
+	AllLinks bool `protobuf:"varint,3,opt,name=all_links,json=allLinks,proto3" json:"all_links,omitempty"`
+	// MAPPINGS: all SMB global mappings of the node, including those that others made.
+	Mappings []*SMBMapping `protobuf:"bytes,4,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	// SESSIONS: the iSCSI sessions; none while the service MSiSCSI does not run.
+	Sessions []*ISCSISession `protobuf:"bytes,5,rep,name=sessions,proto3" json:"sessions,omitempty"`
+	// CONTENTS: the disks that do not answer, and those that have no data partition and are not blank.
+	Contents []*DiskContent `protobuf:"bytes,6,rep,name=contents,proto3" json:"contents,omitempty"`
+	// The agent's operations that have not ended, the oldest first.
+	Operations []*Operation `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`
+	// The privileges that the agent's account does not have, of those that its operations need.
+	MissingPrivileges []*Privilege `protobuf:"bytes,8,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
+	// The working directories, as the agent was told them.
+	WorkingDirectories []string `protobuf:"bytes,9,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
+	// Those that the agent could not open, and the directories in them that it cannot use.
+	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *GetFactsResponse) Reset() {
+	*x = GetFactsResponse{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetFactsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetFactsResponse) ProtoMessage() {}
+
+func (x *GetFactsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetFactsResponse.ProtoReflect.Descriptor instead.
+func (*GetFactsResponse) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetFactsResponse) GetGaps() []*Gap {
+	if x != nil {
+		return x.Gaps
+	}
+	return nil
+}
+
+func (x *GetFactsResponse) GetLinks() []*Link {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *GetFactsResponse) GetAllLinks() bool {
+	if x != nil {
+		return x.AllLinks
 	}
 	return false
 }
 
-// InspectResponse is the condition of a node.
-type InspectResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Mount points and links below the working directories that lead nowhere, by path. Mounted volumes and shares are not
-	// searched, and directories only as deep as kubelet's own go.
-	Dangling []*Dangling `protobuf:"bytes,1,rep,name=dangling,proto3" json:"dangling,omitempty"`
-	// All SMB global mappings of the node, including those that others made.
-	SmbMappings []*SMBMapping `protobuf:"bytes,2,rep,name=smb_mappings,json=smbMappings,proto3" json:"smb_mappings,omitempty"`
-	// The iSCSI sessions; none while the service MSiSCSI does not run.
-	IscsiSessions []*ISCSISession `protobuf:"bytes,3,rep,name=iscsi_sessions,json=iscsiSessions,proto3" json:"iscsi_sessions,omitempty"`
-	// The agent's operations that have not ended, the oldest first.
-	Operations []*Operation `protobuf:"bytes,4,rep,name=operations,proto3" json:"operations,omitempty"`
-	// The parts that could not be examined, and why, one sentence each.
-	Missing []string `protobuf:"bytes,5,rep,name=missing,proto3" json:"missing,omitempty"`
-	// The privileges that the agent's account does not have, of those that its operations need.
-	MissingPrivileges []*Privilege `protobuf:"bytes,6,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
-	// The volumes and shares that are staged for CSI drivers, and to which no link and no other mount point below the
-	// working directories leads, by path. None unless the search for such links was complete.
-	Unpublished []*Unpublished `protobuf:"bytes,7,rep,name=unpublished,proto3" json:"unpublished,omitempty"`
-	// The paths of pods and others that lead to a volume or a share, by path; kubelet's globalmounts are not among them.
-	Published []*Publication `protobuf:"bytes,8,rep,name=published,proto3" json:"published,omitempty"`
-	// Whether the search for links was complete: SMB mappings without a link are unused then.
-	Complete bool `protobuf:"varint,9,opt,name=complete,proto3" json:"complete,omitempty"`
-	// The agent's working directories that it cannot use as they are, by path.
-	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
-	// With thorough: the disks that do not answer, or whose content Windows cannot read.
-	DiskTroubles []*DiskTrouble `protobuf:"bytes,11,rep,name=disk_troubles,json=diskTroubles,proto3" json:"disk_troubles,omitempty"`
-	// All working directories, as the agent was told them.
-	WorkingDirectories []string `protobuf:"bytes,12,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
-	// The parts among the missing ones about which Windows gave no answer in time: "iSCSI sessions".
-	Unanswered    []string `protobuf:"bytes,13,rep,name=unanswered,proto3" json:"unanswered,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *InspectResponse) Reset() {
-	*x = InspectResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *InspectResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*InspectResponse) ProtoMessage() {}
-
-func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+func (x *GetFactsResponse) GetMappings() []*SMBMapping {
 	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
-func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *InspectResponse) GetDangling() []*Dangling {
-	if x != nil {
-		return x.Dangling
+		return x.Mappings
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetSmbMappings() []*SMBMapping {
+func (x *GetFactsResponse) GetSessions() []*ISCSISession {
 	if x != nil {
-		return x.SmbMappings
+		return x.Sessions
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetIscsiSessions() []*ISCSISession {
+func (x *GetFactsResponse) GetContents() []*DiskContent {
 	if x != nil {
-		return x.IscsiSessions
+		return x.Contents
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetOperations() []*Operation {
+func (x *GetFactsResponse) GetOperations() []*Operation {
 	if x != nil {
 		return x.Operations
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetMissing() []string {
-	if x != nil {
-		return x.Missing
-	}
-	return nil
-}
-
-func (x *InspectResponse) GetMissingPrivileges() []*Privilege {
+func (x *GetFactsResponse) GetMissingPrivileges() []*Privilege {
 	if x != nil {
 		return x.MissingPrivileges
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetUnpublished() []*Unpublished {
-	if x != nil {
-		return x.Unpublished
-	}
-	return nil
-}
-
-func (x *InspectResponse) GetPublished() []*Publication {
-	if x != nil {
-		return x.Published
-	}
-	return nil
-}
-
-func (x *InspectResponse) GetComplete() bool {
-	if x != nil {
-		return x.Complete
-	}
-	return false
-}
-
-func (x *InspectResponse) GetUnusableDirectories() []*WorkingDirectory {
-	if x != nil {
-		return x.UnusableDirectories
-	}
-	return nil
-}
-
-func (x *InspectResponse) GetDiskTroubles() []*DiskTrouble {
-	if x != nil {
-		return x.DiskTroubles
-	}
-	return nil
-}
-
-func (x *InspectResponse) GetWorkingDirectories() []string {
+func (x *GetFactsResponse) GetWorkingDirectories() []string {
 	if x != nil {
 		return x.WorkingDirectories
 	}
 	return nil
 }
 
-func (x *InspectResponse) GetUnanswered() []string {
+func (x *GetFactsResponse) GetUnusableDirectories() []*WorkingDirectory {
 	if x != nil {
-		return x.Unanswered
+		return x.UnusableDirectories
 	}
 	return nil
 }
 
-// Publication is a link or mount point that leads to a volume or a share.
-type Publication struct {
+// Gap is a part of the facts that was not seen, or not to its end.
+type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it is.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// The volume's id, or the share.
-	Target        string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// The part, in words: "SMB mappings".
+	Part string `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	// Why, in one sentence.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Whether Windows gave no answer in time.
+	Unanswered    bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Publication) Reset() {
-	*x = Publication{}
+func (x *Gap) Reset() {
+	*x = Gap{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Publication) String() string {
+func (x *Gap) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Publication) ProtoMessage() {}
+func (*Gap) ProtoMessage() {}
 
-func (x *Publication) ProtoReflect() protoreflect.Message {
+func (x *Gap) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -939,118 +974,297 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Publication.ProtoReflect.Descriptor instead.
-func (*Publication) Descriptor() ([]byte, []int) {
+// Deprecated: Use Gap.ProtoReflect.Descriptor instead.
+func (*Gap) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *Publication) GetPath() string {
+func (x *Gap) GetPart() string {
 	if x != nil {
-		return x.Path
+		return x.Part
 	}
 	return ""
 }
 
-func (x *Publication) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-// WorkingDirectory is a directory that the agent was told by -kubelet-path or -working-dir, or one in it.
-type WorkingDirectory struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The directory.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Why it cannot be used.
-	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
-	// Where it leads, if it is a link that is not followed.
-	LinkTarget    string `protobuf:"bytes,3,opt,name=link_target,json=linkTarget,proto3" json:"link_target,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WorkingDirectory) Reset() {
-	*x = WorkingDirectory{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WorkingDirectory) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WorkingDirectory) ProtoMessage() {}
-
-func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
-func (*WorkingDirectory) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *WorkingDirectory) GetPath() string {
-	if x != nil {
-		return x.Path
-	}
-	return ""
-}
-
-func (x *WorkingDirectory) GetError() string {
+func (x *Gap) GetError() string {
 	if x != nil {
 		return x.Error
 	}
 	return ""
 }
 
-func (x *WorkingDirectory) GetLinkTarget() string {
+func (x *Gap) GetUnanswered() bool {
 	if x != nil {
-		return x.LinkTarget
+		return x.Unanswered
+	}
+	return false
+}
+
+// Link is a mount point or a link.
+type Link struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it is.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// What its target is.
+	Kind Target `protobuf:"varint,2,opt,name=kind,proto3,enum=csiproxy.admin.v1alpha1.Target" json:"kind,omitempty"`
+	// Where it leads: a volume's id, a share as \\server\share in lower case, or a path.
+	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	// Whether nothing is there: the volume is not present, the share is not mapped, the path does not exist.
+	Missing bool `protobuf:"varint,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Of a link to a path: the directory of this node at which it ends, if nothing is mounted there.
+	EndsAt string `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// Why it is not known what is there.
+	Unknown       string `protobuf:"bytes,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Link) Reset() {
+	*x = Link{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Link) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Link) ProtoMessage() {}
+
+func (x *Link) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Link.ProtoReflect.Descriptor instead.
+func (*Link) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Link) GetPath() string {
+	if x != nil {
+		return x.Path
 	}
 	return ""
 }
 
-// DiskTrouble is a disk that is present and cannot be used.
-type DiskTrouble struct {
+func (x *Link) GetKind() Target {
+	if x != nil {
+		return x.Kind
+	}
+	return Target_TARGET_UNSPECIFIED
+}
+
+func (x *Link) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Link) GetMissing() bool {
+	if x != nil {
+		return x.Missing
+	}
+	return false
+}
+
+func (x *Link) GetEndsAt() string {
+	if x != nil {
+		return x.EndsAt
+	}
+	return ""
+}
+
+func (x *Link) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
+// SMBMapping is one SMB global mapping.
+type SMBMapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk: "disk 1", or its device interface if it did not tell its number.
-	Disk string `protobuf:"bytes,1,opt,name=disk,proto3" json:"disk,omitempty"`
-	// Whether it answers, and holds data in place of a partition table that Windows knows. This is looked for only while a
-	// mount point misses its volume.
-	Unreadable bool `protobuf:"varint,2,opt,name=unreadable,proto3" json:"unreadable,omitempty"`
-	// The kind of its content, or why it does not answer.
+	// The share: \\server\share.
+	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
+	// Its condition in Windows' words: "OK", "disconnected", "unavailable". An idle session is disconnected.
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// Where steps have staged volumes of the share, as far as the agent's records say.
+	Targets []string `protobuf:"bytes,3,rep,name=targets,proto3" json:"targets,omitempty"`
+	// SHARES: why the share could not be entered; empty: it could, or no link leads to it.
+	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// The Win32 code of the error; 0: none, as of a server that did not answer in time.
+	Win32Code uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
+	// SHARES: the share was reached, and the mapping is disconnected all the same: it has no credentials.
+	WithoutCredentials bool `protobuf:"varint,6,opt,name=without_credentials,json=withoutCredentials,proto3" json:"without_credentials,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *SMBMapping) Reset() {
+	*x = SMBMapping{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SMBMapping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SMBMapping) ProtoMessage() {}
+
+func (x *SMBMapping) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
+func (*SMBMapping) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SMBMapping) GetRemotePath() string {
+	if x != nil {
+		return x.RemotePath
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetTargets() []string {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *SMBMapping) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *SMBMapping) GetWin32Code() uint32 {
+	if x != nil {
+		return x.Win32Code
+	}
+	return 0
+}
+
+func (x *SMBMapping) GetWithoutCredentials() bool {
+	if x != nil {
+		return x.WithoutCredentials
+	}
+	return false
+}
+
+// ISCSISession is a login to a target.
+type ISCSISession struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The target's iSCSI qualified name.
+	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	// Whether it is connected; if not, the initiator tries to connect.
+	Connected     bool `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ISCSISession) Reset() {
+	*x = ISCSISession{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ISCSISession) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ISCSISession) ProtoMessage() {}
+
+func (x *ISCSISession) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
+func (*ISCSISession) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ISCSISession) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *ISCSISession) GetConnected() bool {
+	if x != nil {
+		return x.Connected
+	}
+	return false
+}
+
+// DiskContent is a disk that does not answer, or one that holds something and has no data partition.
+type DiskContent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The disk's number; unset: it did not tell it.
+	Disk *uint32 `protobuf:"varint,1,opt,name=disk,proto3,oneof" json:"disk,omitempty"`
+	// What it holds: "an ext4 file system".
+	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
+	// Why it does not answer.
 	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DiskTrouble) Reset() {
-	*x = DiskTrouble{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+func (x *DiskContent) Reset() {
+	*x = DiskContent{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DiskTrouble) String() string {
+func (x *DiskContent) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DiskTrouble) ProtoMessage() {}
+func (*DiskContent) ProtoMessage() {}
 
-func (x *DiskTrouble) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+func (x *DiskContent) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,58 +1275,60 @@ func (x *DiskTrouble) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DiskTrouble.ProtoReflect.Descriptor instead.
-func (*DiskTrouble) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
+// Deprecated: Use DiskContent.ProtoReflect.Descriptor instead.
+func (*DiskContent) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *DiskTrouble) GetDisk() string {
+func (x *DiskContent) GetDisk() uint32 {
+	if x != nil && x.Disk != nil {
+		return *x.Disk
+	}
+	return 0
+}
+
+func (x *DiskContent) GetContent() string {
 	if x != nil {
-		return x.Disk
+		return x.Content
 	}
 	return ""
 }
 
-func (x *DiskTrouble) GetUnreadable() bool {
-	if x != nil {
-		return x.Unreadable
-	}
-	return false
-}
-
-func (x *DiskTrouble) GetError() string {
+func (x *DiskContent) GetError() string {
 	if x != nil {
 		return x.Error
 	}
 	return ""
 }
 
-// Unpublished is a volume or share that is staged and not published: for a moment as it should be, or left behind.
-type Unpublished struct {
+// Operation is work that the agent does on the node for one or more calls. It goes on when they have given up.
+type Operation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it is staged: kubelet's globalmount.
-	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// The volume's id, or the share.
-	Target        string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
+	// The operation and its object: "MountVolume(…)".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// How long it has been under way.
+	Age *durationpb.Duration `protobuf:"bytes,2,opt,name=age,proto3" json:"age,omitempty"`
+	// Whether it has not begun because it waits for others that use the same disk, volume or path.
+	Waiting       bool `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Unpublished) Reset() {
-	*x = Unpublished{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+func (x *Operation) Reset() {
+	*x = Operation{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Unpublished) String() string {
+func (x *Operation) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Unpublished) ProtoMessage() {}
+func (*Operation) ProtoMessage() {}
 
-func (x *Unpublished) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+func (x *Operation) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,23 +1339,30 @@ func (x *Unpublished) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Unpublished.ProtoReflect.Descriptor instead.
-func (*Unpublished) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+// Deprecated: Use Operation.ProtoReflect.Descriptor instead.
+func (*Operation) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
 }
 
-func (x *Unpublished) GetPath() string {
+func (x *Operation) GetName() string {
 	if x != nil {
-		return x.Path
+		return x.Name
 	}
 	return ""
 }
 
-func (x *Unpublished) GetTarget() string {
+func (x *Operation) GetAge() *durationpb.Duration {
 	if x != nil {
-		return x.Target
+		return x.Age
 	}
-	return ""
+	return nil
+}
+
+func (x *Operation) GetWaiting() bool {
+	if x != nil {
+		return x.Waiting
+	}
+	return false
 }
 
 // Privilege is a right of an account that is not tied to an object.
@@ -1157,7 +1380,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1392,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1405,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Privilege) GetName() string {
@@ -1206,34 +1429,34 @@ func (x *Privilege) GetNeededFor() string {
 	return ""
 }
 
-// Dangling is a mount point or link that leads nowhere.
-type Dangling struct {
+// WorkingDirectory is a directory that the agent was told by -kubelet-path or -working-dir, or one in it.
+type WorkingDirectory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where it is.
+	// The directory.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Where it leads: a volume's id, a path, or a share.
-	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// The kind of target that is missing.
-	Kind          DanglingKind `protobuf:"varint,3,opt,name=kind,proto3,enum=csiproxy.admin.v1alpha1.DanglingKind" json:"kind,omitempty"`
+	// Why it cannot be used.
+	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Where it leads, if it is a link that is not followed.
+	LinkTarget    string `protobuf:"bytes,3,opt,name=link_target,json=linkTarget,proto3" json:"link_target,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Dangling) Reset() {
-	*x = Dangling{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+func (x *WorkingDirectory) Reset() {
+	*x = WorkingDirectory{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Dangling) String() string {
+func (x *WorkingDirectory) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Dangling) ProtoMessage() {}
+func (*WorkingDirectory) ProtoMessage() {}
 
-func (x *Dangling) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,249 +1467,30 @@ func (x *Dangling) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Dangling.ProtoReflect.Descriptor instead.
-func (*Dangling) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+// Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
+func (*WorkingDirectory) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Dangling) GetPath() string {
+func (x *WorkingDirectory) GetPath() string {
 	if x != nil {
 		return x.Path
 	}
 	return ""
 }
 
-func (x *Dangling) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-func (x *Dangling) GetKind() DanglingKind {
-	if x != nil {
-		return x.Kind
-	}
-	return DanglingKind_DANGLING_KIND_UNSPECIFIED
-}
-
-// SMBMapping is one SMB global mapping.
-type SMBMapping struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The share: \\server\share.
-	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
-	// Its condition in Windows' words: "OK", "disconnected", "unavailable". An idle session is disconnected.
-	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// A link below the working directories that leads to the share; empty: none was seen.
-	Link string `protobuf:"bytes,3,opt,name=link,proto3" json:"link,omitempty"`
-	// With thorough: why the share could not be entered by the link; empty: it could, or there is no link.
-	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
-	// The Win32 code of the error; 0: none, as of a server that did not answer in time.
-	Win32Code uint32 `protobuf:"varint,5,opt,name=win32_code,json=win32Code,proto3" json:"win32_code,omitempty"`
-	// Whether the error means that the server refuses the credentials of the mapping, or that Windows has lost them.
-	Refused bool `protobuf:"varint,6,opt,name=refused,proto3" json:"refused,omitempty"`
-	// Where steps have staged volumes of the share, as far as the agent's records say.
-	Targets       []string `protobuf:"bytes,7,rep,name=targets,proto3" json:"targets,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SMBMapping) Reset() {
-	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SMBMapping) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SMBMapping) ProtoMessage() {}
-
-func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
-func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *SMBMapping) GetRemotePath() string {
-	if x != nil {
-		return x.RemotePath
-	}
-	return ""
-}
-
-func (x *SMBMapping) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-func (x *SMBMapping) GetLink() string {
-	if x != nil {
-		return x.Link
-	}
-	return ""
-}
-
-func (x *SMBMapping) GetError() string {
+func (x *WorkingDirectory) GetError() string {
 	if x != nil {
 		return x.Error
 	}
 	return ""
 }
 
-func (x *SMBMapping) GetWin32Code() uint32 {
+func (x *WorkingDirectory) GetLinkTarget() string {
 	if x != nil {
-		return x.Win32Code
-	}
-	return 0
-}
-
-func (x *SMBMapping) GetRefused() bool {
-	if x != nil {
-		return x.Refused
-	}
-	return false
-}
-
-func (x *SMBMapping) GetTargets() []string {
-	if x != nil {
-		return x.Targets
-	}
-	return nil
-}
-
-// ISCSISession is a login to a target.
-type ISCSISession struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The target's iSCSI qualified name.
-	Target string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Whether it is connected; if not, the initiator tries to connect.
-	Connected     bool `protobuf:"varint,2,opt,name=connected,proto3" json:"connected,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ISCSISession) Reset() {
-	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ISCSISession) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ISCSISession) ProtoMessage() {}
-
-func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
-func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ISCSISession) GetTarget() string {
-	if x != nil {
-		return x.Target
+		return x.LinkTarget
 	}
 	return ""
-}
-
-func (x *ISCSISession) GetConnected() bool {
-	if x != nil {
-		return x.Connected
-	}
-	return false
-}
-
-// Operation is work that the agent does on the node for one or more calls. It goes on when they have given up.
-type Operation struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The operation and its object: "MountVolume(…)".
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How long it has been under way.
-	Age *durationpb.Duration `protobuf:"bytes,2,opt,name=age,proto3" json:"age,omitempty"`
-	// Whether it has not begun because it waits for others that use the same disk, volume or path.
-	Waiting       bool `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Operation) Reset() {
-	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Operation) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Operation) ProtoMessage() {}
-
-func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Operation.ProtoReflect.Descriptor instead.
-func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Operation) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Operation) GetAge() *durationpb.Duration {
-	if x != nil {
-		return x.Age
-	}
-	return nil
-}
-
-func (x *Operation) GetWaiting() bool {
-	if x != nil {
-		return x.Waiting
-	}
-	return false
 }
 
 var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
@@ -1546,83 +1550,86 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
 	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\x12\x18\n" +
-	"\aunknown\x18\x06 \x01(\tR\aunknown\",\n" +
-	"\x0eInspectRequest\x12\x1a\n" +
-	"\bthorough\x18\x01 \x01(\bR\bthorough\"\xb9\x06\n" +
-	"\x0fInspectResponse\x12=\n" +
-	"\bdangling\x18\x01 \x03(\v2!.csiproxy.admin.v1alpha1.DanglingR\bdangling\x12F\n" +
-	"\fsmb_mappings\x18\x02 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\vsmbMappings\x12L\n" +
-	"\x0eiscsi_sessions\x18\x03 \x03(\v2%.csiproxy.admin.v1alpha1.ISCSISessionR\riscsiSessions\x12B\n" +
+	"\aunknown\x18\x06 \x01(\tR\aunknown\"F\n" +
+	"\x0fGetFactsRequest\x123\n" +
+	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\x82\x05\n" +
+	"\x10GetFactsResponse\x120\n" +
+	"\x04gaps\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.GapR\x04gaps\x123\n" +
+	"\x05links\x18\x02 \x03(\v2\x1d.csiproxy.admin.v1alpha1.LinkR\x05links\x12\x1b\n" +
+	"\tall_links\x18\x03 \x01(\bR\ballLinks\x12?\n" +
+	"\bmappings\x18\x04 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\bmappings\x12A\n" +
+	"\bsessions\x18\x05 \x03(\v2%.csiproxy.admin.v1alpha1.ISCSISessionR\bsessions\x12@\n" +
+	"\bcontents\x18\x06 \x03(\v2$.csiproxy.admin.v1alpha1.DiskContentR\bcontents\x12B\n" +
 	"\n" +
-	"operations\x18\x04 \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
-	"operations\x12\x18\n" +
-	"\amissing\x18\x05 \x03(\tR\amissing\x12Q\n" +
-	"\x12missing_privileges\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12F\n" +
-	"\vunpublished\x18\a \x03(\v2$.csiproxy.admin.v1alpha1.UnpublishedR\vunpublished\x12B\n" +
-	"\tpublished\x18\b \x03(\v2$.csiproxy.admin.v1alpha1.PublicationR\tpublished\x12\x1a\n" +
-	"\bcomplete\x18\t \x01(\bR\bcomplete\x12\\\n" +
+	"operations\x18\a \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
+	"operations\x12Q\n" +
+	"\x12missing_privileges\x18\b \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12/\n" +
+	"\x13working_directories\x18\t \x03(\tR\x12workingDirectories\x12\\\n" +
 	"\x14unusable_directories\x18\n" +
-	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x12I\n" +
-	"\rdisk_troubles\x18\v \x03(\v2$.csiproxy.admin.v1alpha1.DiskTroubleR\fdiskTroubles\x12/\n" +
-	"\x13working_directories\x18\f \x03(\tR\x12workingDirectories\x12\x1e\n" +
+	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\"O\n" +
+	"\x03Gap\x12\x12\n" +
+	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
 	"\n" +
-	"unanswered\x18\r \x03(\tR\n" +
-	"unanswered\"9\n" +
-	"\vPublication\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
-	"\x10WorkingDirectory\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
-	"\vlink_target\x18\x03 \x01(\tR\n" +
-	"linkTarget\"W\n" +
-	"\vDiskTrouble\x12\x12\n" +
-	"\x04disk\x18\x01 \x01(\tR\x04disk\x12\x1e\n" +
+	"unanswered\x18\x03 \x01(\bR\n" +
+	"unanswered\"\xb4\x01\n" +
+	"\x04Link\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x123\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1f.csiproxy.admin.v1alpha1.TargetR\x04kind\x12\x16\n" +
+	"\x06target\x18\x03 \x01(\tR\x06target\x12\x18\n" +
+	"\amissing\x18\x04 \x01(\bR\amissing\x12\x17\n" +
+	"\aends_at\x18\x05 \x01(\tR\x06endsAt\x12\x18\n" +
+	"\aunknown\x18\x06 \x01(\tR\aunknown\"\xc5\x01\n" +
 	"\n" +
-	"unreadable\x18\x02 \x01(\bR\n" +
-	"unreadable\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"9\n" +
-	"\vUnpublished\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06target\x18\x02 \x01(\tR\x06target\"]\n" +
+	"SMBMapping\x12\x1f\n" +
+	"\vremote_path\x18\x01 \x01(\tR\n" +
+	"remotePath\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +
+	"\atargets\x18\x03 \x03(\tR\atargets\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1d\n" +
+	"\n" +
+	"win32_code\x18\x05 \x01(\rR\twin32Code\x12/\n" +
+	"\x13without_credentials\x18\x06 \x01(\bR\x12withoutCredentials\"D\n" +
+	"\fISCSISession\x12\x16\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
+	"\tconnected\x18\x02 \x01(\bR\tconnected\"_\n" +
+	"\vDiskContent\x12\x17\n" +
+	"\x04disk\x18\x01 \x01(\rH\x00R\x04disk\x88\x01\x01\x12\x18\n" +
+	"\acontent\x18\x02 \x01(\tR\acontent\x12\x14\n" +
+	"\x05error\x18\x03 \x01(\tR\x05errorB\a\n" +
+	"\x05_disk\"f\n" +
+	"\tOperation\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
+	"\x03age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
+	"\awaiting\x18\x03 \x01(\bR\awaiting\"]\n" +
 	"\tPrivilege\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
 	"user_right\x18\x02 \x01(\tR\tuserRight\x12\x1d\n" +
 	"\n" +
-	"needed_for\x18\x03 \x01(\tR\tneededFor\"q\n" +
-	"\bDangling\x12\x12\n" +
-	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06target\x18\x02 \x01(\tR\x06target\x129\n" +
-	"\x04kind\x18\x03 \x01(\x0e2%.csiproxy.admin.v1alpha1.DanglingKindR\x04kind\"\xc2\x01\n" +
+	"needed_for\x18\x03 \x01(\tR\tneededFor\"]\n" +
+	"\x10WorkingDirectory\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
+	"\vlink_target\x18\x03 \x01(\tR\n" +
+	"linkTarget*v\n" +
+	"\x04Part\x12\x14\n" +
+	"\x10PART_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
-	"SMBMapping\x12\x1f\n" +
-	"\vremote_path\x18\x01 \x01(\tR\n" +
-	"remotePath\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\x12\x12\n" +
-	"\x04link\x18\x03 \x01(\tR\x04link\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error\x12\x1d\n" +
-	"\n" +
-	"win32_code\x18\x05 \x01(\rR\twin32Code\x12\x18\n" +
-	"\arefused\x18\x06 \x01(\bR\arefused\x12\x18\n" +
-	"\atargets\x18\a \x03(\tR\atargets\"D\n" +
-	"\fISCSISession\x12\x16\n" +
-	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
-	"\tconnected\x18\x02 \x01(\bR\tconnected\"f\n" +
-	"\tOperation\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
-	"\x03age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
-	"\awaiting\x18\x03 \x01(\bR\awaiting*\x9c\x01\n" +
-	"\fDanglingKind\x12\x1d\n" +
-	"\x19DANGLING_KIND_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19DANGLING_KIND_MOUNT_POINT\x10\x01\x12\x16\n" +
-	"\x12DANGLING_KIND_LINK\x10\x02\x12\x17\n" +
-	"\x13DANGLING_KIND_SHARE\x10\x03\x12\x1d\n" +
-	"\x19DANGLING_KIND_NOT_MOUNTED\x10\x042\xa4\x02\n" +
+	"PART_LINKS\x10\x01\x12\x11\n" +
+	"\rPART_MAPPINGS\x10\x02\x12\x11\n" +
+	"\rPART_SESSIONS\x10\x03\x12\x0f\n" +
+	"\vPART_SHARES\x10\x04\x12\x11\n" +
+	"\rPART_CONTENTS\x10\x05*V\n" +
+	"\x06Target\x12\x16\n" +
+	"\x12TARGET_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rTARGET_VOLUME\x10\x01\x12\x10\n" +
+	"\fTARGET_SHARE\x10\x02\x12\x0f\n" +
+	"\vTARGET_PATH\x10\x032\xa7\x02\n" +
 	"\x05Admin\x12_\n" +
 	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
-	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12\\\n" +
-	"\aInspect\x12'.csiproxy.admin.v1alpha1.InspectRequest\x1a(.csiproxy.admin.v1alpha1.InspectResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
+	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12_\n" +
+	"\bGetFacts\x12(.csiproxy.admin.v1alpha1.GetFactsRequest\x1a).csiproxy.admin.v1alpha1.GetFactsResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
 	file_admin_v1alpha1_admin_proto_rawDescOnce sync.Once
@@ -1636,53 +1643,53 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 	return file_admin_v1alpha1_admin_proto_rawDescData
 }
 
-var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
-	(DanglingKind)(0),           // 0: csiproxy.admin.v1alpha1.DanglingKind
-	(*ListAPIsRequest)(nil),     // 1: csiproxy.admin.v1alpha1.ListAPIsRequest
-	(*ListAPIsResponse)(nil),    // 2: csiproxy.admin.v1alpha1.ListAPIsResponse
-	(*API)(nil),                 // 3: csiproxy.admin.v1alpha1.API
-	(*GetTreeRequest)(nil),      // 4: csiproxy.admin.v1alpha1.GetTreeRequest
-	(*GetTreeResponse)(nil),     // 5: csiproxy.admin.v1alpha1.GetTreeResponse
-	(*Disk)(nil),                // 6: csiproxy.admin.v1alpha1.Disk
-	(*Partition)(nil),           // 7: csiproxy.admin.v1alpha1.Partition
-	(*Volume)(nil),              // 8: csiproxy.admin.v1alpha1.Volume
-	(*InspectRequest)(nil),      // 9: csiproxy.admin.v1alpha1.InspectRequest
-	(*InspectResponse)(nil),     // 10: csiproxy.admin.v1alpha1.InspectResponse
-	(*Publication)(nil),         // 11: csiproxy.admin.v1alpha1.Publication
-	(*WorkingDirectory)(nil),    // 12: csiproxy.admin.v1alpha1.WorkingDirectory
-	(*DiskTrouble)(nil),         // 13: csiproxy.admin.v1alpha1.DiskTrouble
-	(*Unpublished)(nil),         // 14: csiproxy.admin.v1alpha1.Unpublished
-	(*Privilege)(nil),           // 15: csiproxy.admin.v1alpha1.Privilege
-	(*Dangling)(nil),            // 16: csiproxy.admin.v1alpha1.Dangling
-	(*SMBMapping)(nil),          // 17: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),        // 18: csiproxy.admin.v1alpha1.ISCSISession
-	(*Operation)(nil),           // 19: csiproxy.admin.v1alpha1.Operation
+	(Part)(0),                   // 0: csiproxy.admin.v1alpha1.Part
+	(Target)(0),                 // 1: csiproxy.admin.v1alpha1.Target
+	(*ListAPIsRequest)(nil),     // 2: csiproxy.admin.v1alpha1.ListAPIsRequest
+	(*ListAPIsResponse)(nil),    // 3: csiproxy.admin.v1alpha1.ListAPIsResponse
+	(*API)(nil),                 // 4: csiproxy.admin.v1alpha1.API
+	(*GetTreeRequest)(nil),      // 5: csiproxy.admin.v1alpha1.GetTreeRequest
+	(*GetTreeResponse)(nil),     // 6: csiproxy.admin.v1alpha1.GetTreeResponse
+	(*Disk)(nil),                // 7: csiproxy.admin.v1alpha1.Disk
+	(*Partition)(nil),           // 8: csiproxy.admin.v1alpha1.Partition
+	(*Volume)(nil),              // 9: csiproxy.admin.v1alpha1.Volume
+	(*GetFactsRequest)(nil),     // 10: csiproxy.admin.v1alpha1.GetFactsRequest
+	(*GetFactsResponse)(nil),    // 11: csiproxy.admin.v1alpha1.GetFactsResponse
+	(*Gap)(nil),                 // 12: csiproxy.admin.v1alpha1.Gap
+	(*Link)(nil),                // 13: csiproxy.admin.v1alpha1.Link
+	(*SMBMapping)(nil),          // 14: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),        // 15: csiproxy.admin.v1alpha1.ISCSISession
+	(*DiskContent)(nil),         // 16: csiproxy.admin.v1alpha1.DiskContent
+	(*Operation)(nil),           // 17: csiproxy.admin.v1alpha1.Operation
+	(*Privilege)(nil),           // 18: csiproxy.admin.v1alpha1.Privilege
+	(*WorkingDirectory)(nil),    // 19: csiproxy.admin.v1alpha1.WorkingDirectory
 	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
-	3,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
-	6,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
-	7,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
-	8,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	16, // 4: csiproxy.admin.v1alpha1.InspectResponse.dangling:type_name -> csiproxy.admin.v1alpha1.Dangling
-	17, // 5: csiproxy.admin.v1alpha1.InspectResponse.smb_mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	18, // 6: csiproxy.admin.v1alpha1.InspectResponse.iscsi_sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	19, // 7: csiproxy.admin.v1alpha1.InspectResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	15, // 8: csiproxy.admin.v1alpha1.InspectResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	14, // 9: csiproxy.admin.v1alpha1.InspectResponse.unpublished:type_name -> csiproxy.admin.v1alpha1.Unpublished
-	11, // 10: csiproxy.admin.v1alpha1.InspectResponse.published:type_name -> csiproxy.admin.v1alpha1.Publication
-	12, // 11: csiproxy.admin.v1alpha1.InspectResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
-	13, // 12: csiproxy.admin.v1alpha1.InspectResponse.disk_troubles:type_name -> csiproxy.admin.v1alpha1.DiskTrouble
-	0,  // 13: csiproxy.admin.v1alpha1.Dangling.kind:type_name -> csiproxy.admin.v1alpha1.DanglingKind
+	4,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
+	7,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
+	8,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
+	9,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
+	0,  // 4: csiproxy.admin.v1alpha1.GetFactsRequest.parts:type_name -> csiproxy.admin.v1alpha1.Part
+	12, // 5: csiproxy.admin.v1alpha1.GetFactsResponse.gaps:type_name -> csiproxy.admin.v1alpha1.Gap
+	13, // 6: csiproxy.admin.v1alpha1.GetFactsResponse.links:type_name -> csiproxy.admin.v1alpha1.Link
+	14, // 7: csiproxy.admin.v1alpha1.GetFactsResponse.mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	15, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	16, // 9: csiproxy.admin.v1alpha1.GetFactsResponse.contents:type_name -> csiproxy.admin.v1alpha1.DiskContent
+	17, // 10: csiproxy.admin.v1alpha1.GetFactsResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	18, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	19, // 12: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
+	1,  // 13: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
 	20, // 14: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	1,  // 15: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	4,  // 16: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	9,  // 17: csiproxy.admin.v1alpha1.Admin.Inspect:input_type -> csiproxy.admin.v1alpha1.InspectRequest
-	2,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	5,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	10, // 20: csiproxy.admin.v1alpha1.Admin.Inspect:output_type -> csiproxy.admin.v1alpha1.InspectResponse
+	2,  // 15: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	5,  // 16: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
+	10, // 17: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
+	3,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	6,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
+	11, // 20: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
 	18, // [18:21] is the sub-list for method output_type
 	15, // [15:18] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
@@ -1695,13 +1702,14 @@ func file_admin_v1alpha1_admin_proto_init() {
 	if File_admin_v1alpha1_admin_proto != nil {
 		return
 	}
+	file_admin_v1alpha1_admin_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   19,
+			NumEnums:      2,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,7 +27,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Admin_ListAPIs_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
 	Admin_GetTree_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/GetTree"
-	Admin_Inspect_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/Inspect"
+	Admin_GetFacts_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/GetFacts"
 )
 
 // AdminClient is the client API for Admin service.
@@ -41,10 +41,9 @@ type AdminClient interface {
 	ListAPIs(ctx context.Context, in *ListAPIsRequest, opts ...grpc.CallOption) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error)
-	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
-	// thorough. Parts that could not be examined are named in missing; the rest is returned.
-	Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error)
+	// GetFacts returns what is seen on a node, and judges nothing. It changes nothing. What was not seen is named in
+	// gaps; the rest is returned. Agents up to release 0.1.0 do not have it.
+	GetFacts(ctx context.Context, in *GetFactsRequest, opts ...grpc.CallOption) (*GetFactsResponse, error)
 }
 
 type adminClient struct {
@@ -75,10 +74,10 @@ func (c *adminClient) GetTree(ctx context.Context, in *GetTreeRequest, opts ...g
 	return out, nil
 }
 
-func (c *adminClient) Inspect(ctx context.Context, in *InspectRequest, opts ...grpc.CallOption) (*InspectResponse, error) {
+func (c *adminClient) GetFacts(ctx context.Context, in *GetFactsRequest, opts ...grpc.CallOption) (*GetFactsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(InspectResponse)
-	err := c.cc.Invoke(ctx, Admin_Inspect_FullMethodName, in, out, cOpts...)
+	out := new(GetFactsResponse)
+	err := c.cc.Invoke(ctx, Admin_GetFacts_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +95,9 @@ type AdminServer interface {
 	ListAPIs(context.Context, *ListAPIsRequest) (*ListAPIsResponse, error)
 	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
 	GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error)
-	// Inspect looks for the usual faults of a node: mount points and links that lead nowhere, shares and iSCSI
-	// targets that are not connected, operations that hang. It changes nothing, and asks file servers and disks only with
-	// thorough. Parts that could not be examined are named in missing; the rest is returned.
-	Inspect(context.Context, *InspectRequest) (*InspectResponse, error)
+	// GetFacts returns what is seen on a node, and judges nothing. It changes nothing. What was not seen is named in
+	// gaps; the rest is returned. Agents up to release 0.1.0 do not have it.
+	GetFacts(context.Context, *GetFactsRequest) (*GetFactsResponse, error)
 }
 
 // UnimplementedAdminServer should be embedded to have
@@ -115,8 +113,8 @@ func (UnimplementedAdminServer) ListAPIs(context.Context, *ListAPIsRequest) (*Li
 func (UnimplementedAdminServer) GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTree not implemented")
 }
-func (UnimplementedAdminServer) Inspect(context.Context, *InspectRequest) (*InspectResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Inspect not implemented")
+func (UnimplementedAdminServer) GetFacts(context.Context, *GetFactsRequest) (*GetFactsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetFacts not implemented")
 }
 func (UnimplementedAdminServer) testEmbeddedByValue() {}
 
@@ -174,20 +172,20 @@ func _Admin_GetTree_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Admin_Inspect_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(InspectRequest)
+func _Admin_GetFacts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetFactsRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(AdminServer).Inspect(ctx, in)
+		return srv.(AdminServer).GetFacts(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Admin_Inspect_FullMethodName,
+		FullMethod: Admin_GetFacts_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServer).Inspect(ctx, req.(*InspectRequest))
+		return srv.(AdminServer).GetFacts(ctx, req.(*GetFactsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -208,8 +206,8 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Admin_GetTree_Handler,
 		},
 		{
-			MethodName: "Inspect",
-			Handler:    _Admin_Inspect_Handler,
+			MethodName: "GetFacts",
+			Handler:    _Admin_GetFacts_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin is the read-only service of the admin endpoint: the APIs, the storage tree, and what dangles or hangs.
+// Package admin is the read-only service of the admin endpoint: the APIs, the storage tree, and other facts.
 package admin
 
 import (
@@ -40,13 +40,13 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 					}
 					return n.Tree(ctx)
 				}),
-			server.Unary("Inspect", node.LimitWrite,
-				func(ctx context.Context, request *api.InspectRequest) (*api.InspectResponse, error) {
+			server.Unary("GetFacts", node.LimitWrite,
+				func(ctx context.Context, request *api.GetFactsRequest) (*api.GetFactsResponse, error) {
 					n, err := a.Node()
 					if err != nil {
 						return nil, err
 					}
-					return InspectOf(ctx, n, request.GetThorough()), nil
+					return FactsOf(ctx, n, request.GetParts()...), nil
 				}),
 		},
 	}

@@ -27,21 +27,9 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	if err != nil {
 		return errdefs.Errorf(err, "reading the size of disk %d", d.number)
 	}
-	probes, found := probesOf(geometry.DiskSize), ""
-	switch layout.Style {
-	case win32.PARTITION_STYLE_GPT:
-		if probes, err = unusedProbes(layout, geometry.DiskSize); err != nil {
-			return noRoom(d.number, err)
-		}
-	case win32.PARTITION_STYLE_MBR:
-		if !hasNoTable(layout) {
-			found = "an MBR partition table"
-		}
-	}
-	if found == "" {
-		if found, err = contentOf(d, operation.Disk(d.number), probes); err != nil {
-			return errdefs.Errorf(err, "looking at what disk %d holds", d.number)
-		}
+	found, err := d.contentBeside(layout, geometry.DiskSize)
+	if err != nil {
+		return err
 	}
 	if found == "" {
 		return nil
@@ -49,6 +37,27 @@ func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	return errdefs.FailedPrecondition.Errorf(reason.DiskNotBlank,
 		"disk %d is not blank: it holds %s; it is left as it is, so that nothing is lost. If its content is not needed, "+
 			"clear all of it, as diskpart's clean all does, not only its beginning", d.number, found)
+}
+
+// contentBeside names what a disk of a size holds beside its partitions; "": it is blank.
+func (d *disk) contentBeside(layout win32.DriveLayout, size int64) (string, error) {
+	probes := probesOf(size)
+	switch layout.Style {
+	case win32.PARTITION_STYLE_GPT:
+		var err error
+		if probes, err = unusedProbes(layout, size); err != nil {
+			return "", noRoom(d.number, err)
+		}
+	case win32.PARTITION_STYLE_MBR:
+		if !hasNoTable(layout) {
+			return "an MBR partition table", nil
+		}
+	}
+	found, err := contentOf(d, operation.Disk(d.number), probes)
+	if err != nil {
+		return "", errdefs.Errorf(err, "looking at what disk %d holds", d.number)
+	}
+	return found, nil
 }
 
 // hasNoTable reports whether a disk has no partition table. Windows calls it raw or, on some media, MBR with neither an

@@ -93,45 +93,64 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	return found, err
 }
 
-// Troubles asks every disk, side by side and each for some seconds at most, and returns those that cannot be used.
-// Content: it also reads the disks that Windows calls raw, and returns those that are not blank.
-func (d *Disks) Troubles(ctx context.Context, content bool) ([]*api.DiskTrouble, error) {
-	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskTrouble, _ error) {
+// Contents asks every disk, side by side and each for some seconds at most. It returns those that do not answer, and the
+// online ones without a data partition that hold something: no step partitions such a disk.
+func (d *Disks) Contents(ctx context.Context) ([]*api.DiskContent, error) {
+	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskContent, _ error) {
 		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
-		found, unknown := disksAt(o, paths, func(o *op, d *disk) (string, error) { return o.strangeContent(d, content) })
+		found, unknown := disksAt(o, paths, (*op).contentOfDisk)
 		for _, d := range found {
 			if d.value != "" {
-				all = append(all, &api.DiskTrouble{Disk: fmt.Sprintf("disk %d", d.number), Unreadable: true, Error: d.value})
+				all = append(all, &api.DiskContent{Disk: &d.number, Content: d.value})
 			}
 		}
 		for _, d := range unknown {
 			if errdefs.IsMissing(d.err) { // it has gone meanwhile
 				continue
 			}
-			name := "its number is not known"
+			silent := &api.DiskContent{Error: d.err.Error()}
 			if d.number >= 0 {
-				name = fmt.Sprintf("disk %d", d.number)
+				silent.Disk = new(uint32(d.number))
 			}
-			all = append(all, &api.DiskTrouble{Disk: name, Error: d.err.Error()})
+			all = append(all, silent)
 		}
 		return all, err
 	})
 }
 
-// strangeContent names what a disk without a partition table holds, "" for one that is blank or has a table.
-func (o *op) strangeContent(d *disk, read bool) (string, error) {
+// seenBlank is a disk that was seen to be blank.
+type seenBlank struct {
+	path, serial string
+	size         int64
+}
+
+// contentOfDisk names what an online disk without a data partition holds, "" for one that is blank or has one. A blank
+// disk is read once: seeing that takes some hundred reads, and seeing content few.
+func (o *op) contentOfDisk(d *disk) (string, error) {
 	layout, err := d.layout()
-	if err != nil || !read || !hasNoTable(layout) {
+	if err != nil || layout.HasDataPartition() {
+		return "", err
+	}
+	state, err := d.state()
+	if err != nil || !state.online {
 		return "", err
 	}
 	geometry, err := d.geometry()
 	if err != nil {
 		return "", err
 	}
+	blank := seenBlank{d.path, d.ids(o.run.Context).SerialNumber, geometry.DiskSize}
+	if _, known := o.node.blank.Load(blank); known {
+		return "", nil
+	}
 	open, err := o.openDisk(d.number, win32.GENERIC_READ)
 	if err != nil {
 		return "", err
 	}
 	defer open.Close()
-	return contentOf(open, operation.Disk(d.number), probesOf(geometry.DiskSize))
+	content, err := open.contentBeside(layout, geometry.DiskSize)
+	if err == nil && content == "" {
+		o.node.blank.Store(blank, true)
+	}
+	return content, err
 }

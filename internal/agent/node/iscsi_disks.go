@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -247,11 +248,11 @@ func (o *op) disksToSettle(name targetName) (targetDisks, error) {
 // refuseMissingVolumes returns an error if a volume is mounted that is not present: it may be on a disk that a target
 // brings back when the node reaches it again. A mount point does not name the disk of its volume.
 func (o *op) refuseMissingVolumes(name targetName) error {
-	search := o.dangling(true)
-	if len(search.found) > 0 {
+	search := o.links(true)
+	if i := slices.IndexFunc(search.found, (*admin.Link).GetMissing); i >= 0 {
 		return errdefs.Unavailable.Errorf(reason.Reconnecting,
 			"the target %s stays connected: Windows does not show all of its disks, as while it reconnects, and the volume "+
-				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[0].GetPath())
+				"mounted at %s may be on one of them; wait for the target, or unmount the volume", name, search.found[i].GetPath())
 	}
 	if search.err != nil {
 		return errdefs.Errorf(search.err, "looking for users of the target %s, whose disks Windows does not show", name)

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	adminapi "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
@@ -89,9 +90,9 @@ func (p *page) serveState(r *http.Request) (any, error) {
 
 // seen is the storage, and what is wrong with it.
 type seen struct {
-	Tree      json.RawMessage  `json:"tree"`      // a GetTreeResponse
-	Inspected json.RawMessage  `json:"inspected"` // an InspectResponse
-	Findings  []doctor.Finding `json:"findings"`
+	Tree     json.RawMessage  `json:"tree"` // a GetTreeResponse
+	Seen     json.RawMessage  `json:"seen"` // a GetFactsResponse
+	Findings []doctor.Finding `json:"findings"`
 }
 
 // storage is the storage as it was seen last.
@@ -120,11 +121,11 @@ func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json
 	if err != nil {
 		return s.text, s.version, err
 	}
-	inspected := admin.InspectOf(ctx, s.node, false)
+	facts := admin.FactsOf(ctx, s.node, adminapi.Part_PART_LINKS, adminapi.Part_PART_MAPPINGS, adminapi.Part_PART_SESSIONS)
 	s.newest, s.seen = newest, time.Now()
-	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Inspected: inspected})}
+	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Seen: facts})}
 	if now.Tree, err = protojson.Marshal(tree); err == nil {
-		now.Inspected, err = protojson.Marshal(inspected)
+		now.Seen, err = protojson.Marshal(facts)
 	}
 	if err != nil {
 		return s.text, s.version, err

@@ -89,6 +89,9 @@ func Unreachable(err error) error {
 	}
 }
 
+// FactsSince is the first release of the agent that has GetFacts.
+const FactsSince = "the release after 0.1.0"
+
 // An Error has a text for the user and an error for programs: a *dial.Error or a gRPC status.
 type Error struct {
 	Text string
@@ -111,6 +114,10 @@ func Explain(err error) error {
 	}
 	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
 		return &Error{Text: "the agent has no emulated node, and this command is for one only", Err: err}
+	}
+	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), admin.Admin_ServiceDesc.ServiceName) {
+		return &Error{Text: "this agent is too old for that: it takes an agent of " + FactsSince +
+			"; csi-proxyctl version", Err: err}
 	}
 	// gRPC's own message, which no agent sends.
 	if s.Code() == codes.Unavailable && strings.HasPrefix(s.Message(), "error reading from server") {

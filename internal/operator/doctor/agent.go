@@ -125,7 +125,7 @@ func (r *report) anotherAgent() {
 
 // privileges judges the account that the agent runs as.
 func (r *report) privileges() {
-	for _, p := range r.Inspected.GetMissingPrivileges() {
+	for _, p := range r.Seen.GetMissingPrivileges() {
 		r.add(Problem, "missing-privilege", "the agent's account lacks a privilege for "+p.GetNeededFor(),
 			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process"},
 			`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
@@ -136,7 +136,7 @@ func (r *report) privileges() {
 
 // unusable judges the directories that the agent was told to work in.
 func (r *report) unusable() {
-	for _, d := range r.Inspected.GetUnusableDirectories() {
+	for _, d := range r.Seen.GetUnusableDirectories() {
 		do := []string{"correct the agent's -kubelet-path or -working-dir",
 			"if it lies on another volume: csi-proxyctl tree, and see whether its disk is there"}
 		if d.GetLinkTarget() != "" {
@@ -181,7 +181,7 @@ func (r *report) operations() {
 func (r *report) running(from, to time.Duration) (lines []string) {
 	var waiting []string
 	seen := map[string]bool{}
-	for _, o := range r.Inspected.GetOperations() {
+	for _, o := range r.Seen.GetOperations() {
 		age := o.GetAge().AsDuration()
 		line := fmt.Sprintf("%s, for %v", o.GetName(), age.Round(time.Second))
 		again := seen[o.GetName()]

@@ -29,16 +29,20 @@ func named(name string) doctor.Facts {
 		Newest:   map[string]string{"disk": "v1", name: "v1"},
 		Services: []doctor.Service{{Name: "MSiSCSI", Installed: true, Status: name, Start: name}},
 		Tree:     &treeview.Tree{Disks: []treeview.Disk{grown, small, raw}},
-		Inspected: &admin.InspectResponse{
-			Dangling: []*admin.Dangling{
-				{Path: name, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
-				{Path: `C:\m`, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
-				{Path: name, Target: name, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED},
+		Seen: &admin.GetFactsResponse{
+			Links: []*admin.Link{
+				{Path: name, Target: `C:\b`, Kind: admin.Target_TARGET_PATH, Missing: true},
+				{Path: `C:\m`, Target: name, Kind: admin.Target_TARGET_VOLUME, Missing: true},
+				{Path: name, Target: name, Kind: admin.Target_TARGET_VOLUME, Missing: true},
+				{Path: name, Target: name, Kind: admin.Target_TARGET_SHARE, Missing: true},
+				{Path: name, EndsAt: `C:\k\plugins\kubernetes.io\csi\d\` + name + `\globalmount`, Kind: admin.Target_TARGET_PATH},
+				{Path: `C:\k\plugins\kubernetes.io\csi\d\` + name + `\globalmount`, Target: "v" + name,
+					Kind: admin.Target_TARGET_VOLUME},
+				{Path: `C:\k\plugins\kubernetes.io\csi\e\` + name + `\globalmount`, Target: `\\` + name,
+					Kind: admin.Target_TARGET_SHARE},
 			},
-			Unpublished: []*admin.Unpublished{{Path: name, Target: name}, {Path: name, Target: `\\` + name}},
-			SmbMappings: []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name, Error: name, Refused: true},
+			AllLinks: true, WorkingDirectories: []string{`C:\k`},
+			Mappings: []*admin.SMBMapping{{RemotePath: `\\` + name + `\s`, Status: name, Error: name, WithoutCredentials: true},
 				{RemotePath: `\\s\` + name, Status: name}},
 			UnusableDirectories: []*admin.WorkingDirectory{{Path: name, Error: name, LinkTarget: name}},
 			MissingPrivileges:   []*admin.Privilege{{Name: name, UserRight: name, NeededFor: name}},
@@ -87,7 +91,7 @@ func TestNamesInCommands(t *testing.T) {
 	for name, want := range map[string]string{
 		`C:\a_b-c.d~1#{0}?`: `'C:\a_b-c.d~1#{0}?'`, "fs-1.example": "fs-1.example", "": hidden, "-Confirm": hidden,
 	} {
-		got := verdicts(t, doctor.Facts{Inspected: &admin.InspectResponse{Dangling: []*admin.Dangling{{Path: name}}}})
+		got := verdicts(t, doctor.Facts{Seen: &admin.GetFactsResponse{Links: []*admin.Link{{Path: name, Missing: true}}}})
 		if len(got) != 1 || got[0] != "warning dangling-link: csi-proxyctl fs rmdir "+want {
 			t.Errorf("%q: got %v, want %s", name, got, want)
 		}

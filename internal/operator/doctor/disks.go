@@ -22,7 +22,7 @@ func (r *report) disks() {
 	for _, d := range r.Tree.Disks {
 		what, bring := fmt.Sprintf("disk %d is ", d.Number), fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
-		case mayBeMissed(d) && r.Inspected == nil:
+		case mayBeMissed(d) && r.Seen == nil:
 			r.add(Warning, "disk-offline", what+"offline: its volumes cannot be found or mounted", describe(d), bring)
 		case mayBeMissed(d) && len(r.missed()) > 0:
 			r.add(Problem, "disk-offline", what+"offline, and mounted volumes are missing: they may be on it",
@@ -36,10 +36,6 @@ func (r *report) disks() {
 	}
 }
 
-func mountPoint(d *admin.Dangling) bool {
-	return d.GetKind() == admin.DanglingKind_DANGLING_KIND_MOUNT_POINT
-}
-
 // mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume. The mount point does
 // not name the disk.
 func mayBeMissed(d treeview.Disk) bool { return d.IsOffline() && d.Style != "RAW" }
@@ -49,9 +45,9 @@ func isHidden(p treeview.Partition) bool { return slices.Contains(p.Attributes, 
 
 // missed returns the mount points that miss their volumes.
 func (r *report) missed() (lines []string) {
-	for _, d := range r.Inspected.GetDangling() {
-		if mountPoint(d) {
-			lines = append(lines, "missing: the volume at "+d.GetPath()+" → "+d.GetTarget())
+	for _, l := range r.Seen.GetLinks() {
+		if missesVolume(l) {
+			lines = append(lines, "missing: the volume at "+l.GetPath()+" → "+l.GetTarget())
 		}
 	}
 	return lines
@@ -62,26 +58,31 @@ func (r *report) missed() (lines []string) {
 func (r *report) noneGone() bool {
 	return slices.ContainsFunc(r.Tree.Disks,
 		func(d treeview.Disk) bool { return mayBeMissed(d) || slices.ContainsFunc(d.Partitions, isHidden) }) ||
-		len(r.Inspected.GetDiskTroubles()) > 0 ||
-		slices.ContainsFunc(r.Inspected.GetIscsiSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
+		len(r.Seen.GetContents()) > 0 ||
+		slices.ContainsFunc(r.Seen.GetSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
 }
 
-// troubles judges disks that are there and cannot be used.
-func (r *report) troubles() {
-	for _, t := range r.Inspected.GetDiskTroubles() {
-		if t.GetUnreadable() {
-			r.add(Problem, "disk-unreadable",
-				"a disk holds data and no partition table that Windows can read: "+t.GetDisk(),
-				append([]string{t.GetDisk() + ": " + t.GetError()}, r.missed()...),
+// contents judges disks that are there and cannot be used.
+func (r *report) contents() {
+	for _, c := range r.Seen.GetContents() {
+		name := "its number is not known"
+		if c.Disk != nil {
+			name = fmt.Sprintf("disk %d", c.GetDisk())
+		}
+		missed := r.missed()
+		switch {
+		case c.GetError() != "":
+			r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+name,
+				append([]string{c.GetError()}, missed...),
+				"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
+				"unmount nothing meanwhile: the disk may come back with all data",
+				"if it answers elsewhere and not here: drain and restart the node")
+		case len(missed) > 0:
+			r.add(Problem, "disk-unreadable", "a disk holds data and no partition table that Windows can read: "+name,
+				append([]string{name + ": " + c.GetContent()}, missed...),
 				"do not partition or format it: the data may still be whole",
 				"restore the table with a recovery tool, or the disk from a snapshot")
-			continue
 		}
-		r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+t.GetDisk(),
-			append([]string{t.GetError()}, r.missed()...),
-			"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
-			"unmount nothing meanwhile: the disk may come back with all data",
-			"if it answers elsewhere and not here: drain and restart the node")
 	}
 }
 
@@ -166,7 +167,7 @@ func (r *report) lost() {
 	for d, p := range r.Tree.Volumes() {
 		v := p.Volume
 		name := append(slices.Clone(v.MountPoints), v.ID)[0] // people know the path
-		evidence := append(describe(d), r.usersOf(v)...)
+		evidence := append(describe(d), r.usersOf(v.ID)...)
 		switch {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
 		case v.Unknown != "":
@@ -181,16 +182,6 @@ func (r *report) lost() {
 				"restore the file system with a recovery tool, or the disk from a snapshot")
 		}
 	}
-}
-
-// usersOf names the paths of pods that lead to a volume.
-func (r *report) usersOf(v *treeview.Volume) (lines []string) {
-	for _, u := range r.Inspected.GetPublished() {
-		if u.GetTarget() == v.ID {
-			lines = append(lines, "used by "+u.GetPath())
-		}
-	}
-	return lines
 }
 
 // full judges how full the volumes are that something uses, the node's own C: included.
@@ -212,7 +203,7 @@ func (r *report) full() {
 		}
 		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
 			treeview.Size(v.TotalBytes))}, describe(d)...)
-		r.add(severity, "volume-full", what+rest+v.MountPoints[0], append(evidence, r.usersOf(v)...), do)
+		r.add(severity, "volume-full", what+rest+v.MountPoints[0], append(evidence, r.usersOf(v.ID)...), do)
 	}
 }
 
@@ -237,7 +228,7 @@ func (r *report) driverOf(path string) string {
 
 // ours reports whether a path lies below a working directory of the agent.
 func (r *report) ours(path string) bool {
-	dirs := r.Inspected.GetWorkingDirectories()
+	dirs := r.Seen.GetWorkingDirectories()
 	return len(dirs) == 0 && below.MatchString(path) || slices.ContainsFunc(dirs, func(dir string) bool {
 		return strings.HasPrefix(strings.ToLower(path), strings.ToLower(dir+`\`))
 	})
@@ -252,7 +243,7 @@ func (r *report) owners() {
 		if d.IsSystem() {
 			continue
 		}
-		drivers, elsewhere := r.users(d)
+		drivers, elsewhere := r.stagedBy(d)
 		if len(drivers) > 1 {
 			r.add(Warning, "disk-of-two-drivers",
 				fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")), describe(d),
@@ -266,9 +257,9 @@ func (r *report) owners() {
 	}
 }
 
-// users returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
+// stagedBy returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
 // directories.
-func (r *report) users(d treeview.Disk) (drivers []string, elsewhere bool) {
+func (r *report) stagedBy(d treeview.Disk) (drivers []string, elsewhere bool) {
 	for _, p := range d.Volumes() {
 		for _, path := range p.Volume.MountPoints {
 			if driver := r.driverOf(path); driver != "" {

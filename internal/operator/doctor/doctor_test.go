@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	gib = 1 << 30
-	id  = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
+	gib     = 1 << 30
+	kubelet = `C:\var\lib\kubelet`
+	other   = `\\?\Volume{00000000-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
+	id      = `\\?\Volume{6e0b9e60-5d2f-4f43-9a5e-7a8d5f2b6c11}\`
 )
 
 // verdicts returns the severity, the check and the first step of each finding: "problem no-agent: sc.exe query".
@@ -146,7 +148,7 @@ func TestDisksAndVolumes(t *testing.T) {
 	unstaged := mounted()
 	unstaged.Online = &no
 	facts := with(unstaged)
-	facts.Inspected = &admin.InspectResponse{}
+	facts.Seen = &admin.GetFactsResponse{}
 	wantVerdicts(t, "offline, and no mount point misses it, as after an unstage", facts)
 }
 
@@ -156,14 +158,14 @@ func TestDriversOfGlobalmounts(t *testing.T) {
 	d := mounted()
 	at(old, `D:\k\plugins\kubernetes.io\csi\a.example\5f1c\globalmount\`)(&d)
 	facts := with(d)
-	facts.Inspected = &admin.InspectResponse{WorkingDirectories: []string{`D:\k`}}
+	facts.Seen = &admin.GetFactsResponse{WorkingDirectories: []string{`D:\k`}}
 	for driver, want := range map[string]int{"": 0, "a.example": 0, "b.example": 1} {
 		facts.Staged = map[string]doctor.Staged{doctor.GlobalmountKey(old): {Driver: driver}}
 		if got := doctor.Examine(facts); len(got) != want || want > 0 && got[0].Check != "disk-of-two-drivers" {
 			t.Errorf("the driver %q: got %+v, want %d findings", driver, got, want)
 		}
 	}
-	facts.Inspected.WorkingDirectories = []string{`C:\var\lib\kubelet`}
+	facts.Seen.WorkingDirectories = []string{`C:\var\lib\kubelet`}
 	facts.Staged = nil
 	d.Partitions[1].Volume.MountPoints[1] = `D:\data\`
 	wantVerdicts(t, "outside the working directories", facts, "note disk-not-of-kubernetes: ")
@@ -172,7 +174,8 @@ func TestDriversOfGlobalmounts(t *testing.T) {
 // TestYoungStages: between stage and publish a volume is as it should be.
 func TestYoungStages(t *testing.T) {
 	at := strings.TrimSuffix(staged("a"), `\`)
-	facts := doctor.Facts{Inspected: &admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: at, Target: id}}}}
+	facts := doctor.Facts{Seen: &admin.GetFactsResponse{AllLinks: true, WorkingDirectories: []string{kubelet},
+		Links: []*admin.Link{{Path: at, Target: id, Kind: admin.Target_TARGET_VOLUME}}}}
 	for age, want := range map[time.Duration]int{time.Minute: 0, time.Hour: 1} {
 		facts.Staged = map[string]doctor.Staged{doctor.GlobalmountKey(at): {Age: age}}
 		if got := doctor.Examine(facts); len(got) != want {
@@ -184,21 +187,21 @@ func TestYoungStages(t *testing.T) {
 // TestCausesComeFirst: a mounted volume that is missing is not called gone while it may be behind something that is
 // there, and each cause has its own remedy.
 func TestCausesComeFirst(t *testing.T) {
-	missing := &admin.Dangling{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}
+	missing := &admin.Link{Path: `C:\m`, Target: id, Kind: admin.Target_TARGET_VOLUME, Missing: true}
 	d, hidden, no := mounted(), mounted(), false
 	d.Online = &no
 	hidden.Partitions[1].Volume, hidden.Partitions[1].Attributes = nil, []string{"hidden"}
 	for check, facts := range map[string]doctor.Facts{
-		"dangling-mount-point": {Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{}},
-		"disk-offline":         {Inspected: &admin.InspectResponse{}, Tree: with(d).Tree},
-		"partition-attribute":  {Inspected: &admin.InspectResponse{}, Tree: with(hidden).Tree},
-		"iscsi-disconnected":   {Inspected: &admin.InspectResponse{IscsiSessions: []*admin.ISCSISession{{Target: "iqn"}}}},
-		"disk-not-answering": {Inspected: &admin.InspectResponse{DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1",
+		"dangling-mount-point": {Seen: &admin.GetFactsResponse{}, Tree: &treeview.Tree{}},
+		"disk-offline":         {Seen: &admin.GetFactsResponse{}, Tree: with(d).Tree},
+		"partition-attribute":  {Seen: &admin.GetFactsResponse{}, Tree: with(hidden).Tree},
+		"iscsi-disconnected":   {Seen: &admin.GetFactsResponse{Sessions: []*admin.ISCSISession{{Target: "iqn"}}}},
+		"disk-not-answering": {Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{
 			Error: "it has not answered"}}}},
-		"disk-unreadable": {Inspected: &admin.InspectResponse{DiskTroubles: []*admin.DiskTrouble{{Disk: "disk 1",
-			Error: "data of an unknown kind", Unreadable: true}}}},
+		"disk-unreadable": {Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{
+			Content: "data of an unknown kind"}}}},
 	} {
-		facts.Inspected.Dangling = []*admin.Dangling{missing}
+		facts.Seen.Links = []*admin.Link{missing}
 		got := doctor.Examine(facts)
 		if len(got) != 1 || got[0].Check != check || got[0].Severity != doctor.Problem ||
 			!strings.Contains(strings.Join(got[0].Evidence, "\n"), `C:\m`) {
@@ -215,16 +218,17 @@ func TestMappings(t *testing.T) {
 		mapping *admin.SMBMapping
 		want    string
 	}{
-		"works":           {&admin.SMBMapping{Status: "OK", Link: link}, ""},
-		"idle":            {&admin.SMBMapping{Status: "disconnected", Link: link}, ""},
-		"not entered":     {&admin.SMBMapping{Status: "unavailable", Link: link}, "a file server does not answer for a mapped share"},
-		"no such share":   {&admin.SMBMapping{Status: "OK", Link: link, Error: "e", Win32Code: 67}, "a file server has no such share any more"},
-		"denied":          {&admin.SMBMapping{Status: "OK", Link: link, Error: "e", Win32Code: 5}, "a file server denies access to a mapped share"},
-		"password":        {&admin.SMBMapping{Status: "OK", Link: link, Error: "e", Win32Code: 1326, Refused: true}, "a file server refuses the credentials of a mapped share"},
-		"does not answer": {&admin.SMBMapping{Status: "OK", Link: link, Error: "e"}, "a file server does not answer for a mapped share"},
+		"works":           {&admin.SMBMapping{Status: "OK"}, ""},
+		"idle":            {&admin.SMBMapping{Status: "disconnected"}, ""},
+		"not entered":     {&admin.SMBMapping{Status: "unavailable"}, "a file server does not answer for a mapped share"},
+		"no such share":   {&admin.SMBMapping{Status: "OK", Error: "e", Win32Code: 67}, "a file server has no such share any more"},
+		"denied":          {&admin.SMBMapping{Status: "OK", Error: "e", Win32Code: 5}, "a file server denies access to a mapped share"},
+		"password":        {&admin.SMBMapping{Status: "OK", Error: "e", Win32Code: 1326}, "a file server refuses the credentials of a mapped share"},
+		"does not answer": {&admin.SMBMapping{Status: "OK", Error: "e"}, "a file server does not answer for a mapped share"},
 	} {
 		test.mapping.RemotePath = `\\fs\s`
-		facts := doctor.Facts{Inspected: &admin.InspectResponse{SmbMappings: []*admin.SMBMapping{test.mapping}, Complete: true}}
+		facts := doctor.Facts{Seen: &admin.GetFactsResponse{Mappings: []*admin.SMBMapping{test.mapping}, AllLinks: true,
+			Links: []*admin.Link{{Path: link, Target: `\\fs\s`, Kind: admin.Target_TARGET_SHARE}}}}
 		fits(t, facts)
 		got := doctor.Examine(facts)
 		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || got[0].What != test.want+`: \\fs\s`) {
@@ -232,7 +236,7 @@ func TestMappings(t *testing.T) {
 		}
 	}
 	unused := []*admin.SMBMapping{{RemotePath: `\\a\1`, Status: "OK"}, {RemotePath: `\\b\1`, Status: "OK"}}
-	facts := doctor.Facts{Inspected: &admin.InspectResponse{SmbMappings: unused, Complete: true}}
+	facts := doctor.Facts{Seen: &admin.GetFactsResponse{Mappings: unused, AllLinks: true}}
 	if got := doctor.Examine(facts); len(got) != 1 || got[0].Check != "unused-smb-mappings" || doctor.Bad(got) {
 		t.Errorf("one unused mapping for each server: got %+v, want a note", got)
 	}
@@ -240,7 +244,7 @@ func TestMappings(t *testing.T) {
 	if got := doctor.Examine(facts); len(got) != 1 || !doctor.Bad(got) {
 		t.Errorf("two unused mappings of a server: got %+v, want a warning", got)
 	}
-	facts.Inspected.Complete = false
+	facts.Seen.AllLinks = false
 	if got := doctor.Examine(facts); len(got) != 0 {
 		t.Errorf("links not seen: got %+v, want nothing", got)
 	}
@@ -249,12 +253,12 @@ func TestMappings(t *testing.T) {
 func TestManyMappings(t *testing.T) {
 	for count, want := range map[int]doctor.Severity{499: "", 500: doctor.Warning,
 		699: doctor.Warning, 700: doctor.Problem} {
-		r := &admin.InspectResponse{}
+		r := &admin.GetFactsResponse{}
 		for i := range count {
-			r.SmbMappings = append(r.SmbMappings, &admin.SMBMapping{RemotePath: fmt.Sprintf(`\\FS%d\s%d`, i%2, i), Status: "OK"})
+			r.Mappings = append(r.Mappings, &admin.SMBMapping{RemotePath: fmt.Sprintf(`\\FS%d\s%d`, i%2, i), Status: "OK"})
 		}
 		var got doctor.Severity
-		for _, f := range doctor.Examine(doctor.Facts{Inspected: r}) {
+		for _, f := range doctor.Examine(doctor.Facts{Seen: r}) {
 			if got = f.Severity; f.Check != "many-smb-mappings" || len(f.Evidence) != 3 ||
 				!strings.HasPrefix(f.Evidence[1], "fs0: ") {
 				t.Errorf("%d mappings: got %+v", count, f)
@@ -267,19 +271,20 @@ func TestManyMappings(t *testing.T) {
 }
 
 func TestConnectionsAndLinks(t *testing.T) {
-	wantVerdicts(t, "all at once", doctor.Facts{Inspected: &admin.InspectResponse{
-		Dangling: []*admin.Dangling{
-			{Path: `C:\a`, Target: `C:\b`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
-			{Path: `C:\m`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-			{Path: `C:\s`, Target: `\\fs\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
+	wantVerdicts(t, "all at once", doctor.Facts{Seen: &admin.GetFactsResponse{
+		Links: []*admin.Link{
+			{Path: `C:\a`, Target: `C:\b`, Kind: admin.Target_TARGET_PATH, Missing: true},
+			{Path: `C:\m`, Target: id, Kind: admin.Target_TARGET_VOLUME, Missing: true},
+			{Path: `C:\s`, Target: `\\fs\share`, Kind: admin.Target_TARGET_SHARE, Missing: true},
 			{Path: strings.TrimSuffix(staged("ebs.csi.aws.com"), `\`), Target: id,
-				Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
+				Kind: admin.Target_TARGET_VOLUME, Missing: true},
+			{Path: strings.TrimSuffix(staged("a"), `\`), Target: other, Kind: admin.Target_TARGET_VOLUME},
+			{Path: strings.TrimSuffix(staged("smb.csi.k8s.io"), `\`), Target: `\\fs\good`, Kind: admin.Target_TARGET_SHARE},
 		},
-		Unpublished: []*admin.Unpublished{{Path: staged("ebs.csi.aws.com"), Target: id},
-			{Path: staged("smb.csi.k8s.io"), Target: `\\fs\good`}},
-		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"},
+		AllLinks: true, WorkingDirectories: []string{kubelet},
+		Mappings: []*admin.SMBMapping{{RemotePath: `\\fs\good`, Status: "OK"},
 			{RemotePath: `\\fs\bad`, Status: "unavailable"}},
-		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true}},
+		Sessions: []*admin.ISCSISession{{Target: "iqn.2026-01.example:good", Connected: true}},
 	}},
 		"problem dangling-mount-point: if pods still use the volume: attach the disk again",
 		"problem left-over-globalmount: if pods still use the volume: attach the disk again",
@@ -287,7 +292,9 @@ func TestConnectionsAndLinks(t *testing.T) {
 		`warning dangling-link: csi-proxyctl fs rmdir 'C:\a'`,
 		"warning dangling-share-link: if pods use it: restart them, so that kubelet has the driver map it again",
 		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
-		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide")
+		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
+		"note unused-smb-mappings: csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl "+
+			"smb unmap SHARE")
 }
 
 func TestDisksOfOneIdentity(t *testing.T) {
@@ -301,7 +308,7 @@ func TestDisksOfOneIdentity(t *testing.T) {
 }
 
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
-	facts := doctor.Facts{Inspected: &admin.InspectResponse{Operations: []*admin.Operation{
+	facts := doctor.Facts{Seen: &admin.GetFactsResponse{Operations: []*admin.Operation{
 		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
 		{Name: "Rescan", Age: durationpb.New(100 * time.Second)}, {Name: "Mkdir(x)", Age: durationpb.New(5 * time.Second)},

@@ -17,7 +17,7 @@ type Facts struct {
 	Newest    map[string]string // the newest version of each group: "disk": "v1"
 	Services  []Service
 	Tree      *treeview.Tree
-	Inspected *admin.InspectResponse // what only the admin endpoint knows
+	Seen      *admin.GetFactsResponse // what only the admin endpoint knows
 	// AutomountOff reports whether Windows leaves volumes offline that it has not mounted before (mountvol /N).
 	AutomountOff bool
 	// BitLockerRequired reports whether Windows mounts fixed data drives without BitLocker read-only (FDVDenyWriteAccess).

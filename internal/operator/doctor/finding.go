@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
@@ -51,6 +52,8 @@ func reason(check string) string {
 type report struct {
 	Facts
 
+	links    linkMap
+	users    map[string][]user
 	findings []Finding
 }
 
@@ -77,29 +80,29 @@ func (f Facts) checks() []check {
 	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
 	noTree := cmp.Or(unless(f.Tree != nil, "the agent did not list the disks"),
 		unless(len(f.unknown()) == 0, "Windows did not list all disks and volumes"))
-	notInspected := func(part string) string { // the agent's inspection was not made, or lacks the part
-		is := func(missing string) bool { return part != "" && strings.HasPrefix(missing, part) }
-		return cmp.Or(unless(f.Inspected != nil, "the agent's admin endpoint did not answer"),
-			unless(!slices.ContainsFunc(f.Inspected.GetMissing(), is), "the agent could not look at "+part))
+	notSeen := func(part string) string { // the agent did not tell its facts, or not those of the part
+		is := func(gap *admin.Gap) bool { return part != "" && strings.HasPrefix(gap.GetPart(), part) }
+		return cmp.Or(unless(f.Seen != nil, "the agent's admin endpoint did not answer"),
+			unless(!slices.ContainsFunc(f.Seen.GetGaps(), is), "the agent could not look at "+part))
 	}
 	return []check{
 		{(*report).endpoints, "", "no-agent access-denied silent-endpoint broken-endpoint"},
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
 		{(*report).unanswered, noAgent, "no-answer"},
 		{(*report).versionsServed, noAgent, "group-off old-version"},
-		{(*report).unusable, notInspected("working directories"), "unusable-directory"},
+		{(*report).unusable, notSeen("working directories"), "unusable-directory"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
-		{(*report).privileges, notInspected(""), "missing-privilege"},
-		{(*report).operations, notInspected(""), "hung-operation slow-operation"},
-		{(*report).troubles, notInspected("disks"), "disk-not-answering disk-unreadable"},
-		{(*report).sessions, notInspected("iSCSI sessions"), "iscsi-disconnected"},
+		{(*report).privileges, notSeen(""), "missing-privilege"},
+		{(*report).operations, notSeen(""), "hung-operation slow-operation"},
+		{(*report).contents, notSeen("disks"), "disk-not-answering disk-unreadable"},
+		{(*report).sessions, notSeen("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
-		{(*report).dangling, notInspected("mount points"),
+		{(*report).dangling, notSeen("mount points"),
 			"link-to-system-disk dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
 		{(*report).lost, noTree, "volume-not-answering volume-unreadable"},
 		{(*report).full, noTree, "volume-full"},
-		{(*report).unpublished, notInspected("mount points"), "staged-not-published"},
-		{(*report).mappings, cmp.Or(notInspected("SMB mappings"), notInspected("the shares")), "stale-smb-mapping " +
+		{(*report).unpublished, notSeen("mount points"), "staged-not-published"},
+		{(*report).mappings, cmp.Or(notSeen("SMB mappings"), notSeen("the shares")), "stale-smb-mapping " +
 			"many-smb-mappings unused-smb-mappings"},
 		{(*report).attributes, noTree, "partition-attribute"},
 		{(*report).identities, noTree, "same-identity"},
@@ -115,7 +118,8 @@ func (f Facts) checks() []check {
 func Examine(f Facts) []Finding {
 	checks := f.checks()
 	f.Tree = cmp.Or(f.Tree, &treeview.Tree{})
-	r := &report{Facts: f}
+	links := linksOf(f.Seen)
+	r := &report{Facts: f, links: links, users: usersByTarget(f.Seen, links)}
 	for _, l := range checks {
 		l.run(r)
 	}

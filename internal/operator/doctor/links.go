@@ -11,13 +11,14 @@ import (
 	"time"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // dangling judges mount points and links that lead nowhere.
 func (r *report) dangling() {
-	for _, d := range r.Inspected.GetDangling() {
+	for _, d := range r.danglingLinks() {
 		at, evidence := argument{"PATH", d.GetPath()}, []string{d.GetPath() + " → " + d.GetTarget()}
 		if of := inPod.FindStringSubmatch(d.GetPath()); of != nil {
 			evidence = append(evidence, "pod "+of[1]+", volume "+of[2])
@@ -25,24 +26,24 @@ func (r *report) dangling() {
 		gone := !r.noneGone() // else the findings about those disks and sessions name the mount point
 		attach := "if pods still use the volume: attach the disk again"
 		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
-		switch kind := d.GetKind(); {
-		case mountPoint(d) && !gone:
-		case mountPoint(d) && GlobalmountKey(d.GetPath()) != "":
+		switch {
+		case missesVolume(d) && !gone:
+		case missesVolume(d) && GlobalmountKey(d.GetPath()) != "":
 			r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
 				evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
 				`until then a pod with the volume may wait here: "exists but is not a directory"`)
-		case mountPoint(d):
+		case missesVolume(d):
 			r.add(Problem, "dangling-mount-point", "the disk of a mounted volume is gone: nothing is at "+d.GetPath(),
 				evidence, attach, unmount)
-		case kind == admin.DanglingKind_DANGLING_KIND_SHARE:
+		case d.GetKind() == admin.Target_TARGET_SHARE:
 			r.add(Warning, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
 				command("if nothing uses it: csi-proxyctl fs rmdir %s", at))
-		case kind == admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED:
+		case !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+d.GetPath(), evidence,
 				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
-					d.GetTarget()}), "then delete the pod: for the next one, kubelet has the driver stage the volume again")
+					d.GetEndsAt()}), "then delete the pod: for the next one, kubelet has the driver stage the volume again")
 		default:
 			r.add(Warning, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence,
 				command("csi-proxyctl fs rmdir %s", at))
@@ -60,7 +61,7 @@ const stagedLately = 2 * time.Minute
 // that kubelet forgot, as after a restart, so the young ones are left out.
 // https://github.com/kubernetes/kubernetes/issues/130300
 func (r *report) unpublished() {
-	for _, u := range r.Inspected.GetUnpublished() {
+	for _, u := range Unpublished(r.Seen) {
 		if known, is := r.Staged[GlobalmountKey(u.GetPath())]; is && known.Age < stagedLately {
 			continue
 		}
@@ -85,19 +86,20 @@ const (
 )
 
 func (r *report) mappings() {
-	all, servers, unused, stale := r.Inspected.GetSmbMappings(), map[string]int{}, map[string][]string{}, 0
+	all, servers, unused, stale := r.Seen.GetMappings(), map[string]int{}, map[string][]string{}, 0
 	for _, m := range all {
 		name, _, _ := strings.Cut(strings.TrimLeft(m.GetRemotePath(), `\`), `\`)
 		server := winpath.Fold(name)
 		servers[server]++
-		if m.GetLink() == "" {
+		link := LinkTo(r.Seen, m.GetRemotePath())
+		if link == "" {
 			unused[server] = append(unused[server], m.GetRemotePath())
 		}
-		if r.mapping(m, name) {
+		if r.mapping(m, name, link) {
 			stale++
 		}
 	}
-	if r.Inspected.GetComplete() {
+	if r.Seen.GetAllLinks() {
 		r.unused(unused)
 	}
 	if len(all) < mappingsMany {
@@ -122,11 +124,11 @@ func (r *report) mappings() {
 // mapping judges one mapping by whether the server lets this node in, and without a link that leads there by what
 // Windows says: disconnected is an idle session as well, and so is no finding by itself. It reports whether it found
 // something.
-func (r *report) mapping(m *admin.SMBMapping, server string) bool {
+func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	share := argument{"SHARE", m.GetRemotePath()}
 	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}
 	if m.GetError() != "" {
-		evidence = append(evidence, m.GetError(), "used by "+m.GetLink())
+		evidence = append(evidence, m.GetError(), "used by "+link)
 	}
 	answers := command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
 		argument{"SERVER", server})
@@ -143,13 +145,19 @@ func (r *report) mapping(m *admin.SMBMapping, server string) bool {
 	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:
 		return found("a file server denies access to a mapped share",
 			"see whether the account may still use the share, and the firewall of the storage account")
-	case m.GetRefused():
+	case m.GetWithoutCredentials() || refuses(code):
 		return found("a file server refuses the credentials of a mapped share",
 			command("csi-proxyctl smb map %s --user USER --password-file FILE, with the new password", share),
 			"and put it into the secret of the driver")
 	default:
 		return found("a file server does not answer for a mapped share", answers)
 	}
+}
+
+// refuses reports whether a code means that a server refuses credentials.
+func refuses(code win32.Errno) bool {
+	cause, _ := errdefs.SMB(code)
+	return cause == errdefs.SMBLogonRefused
 }
 
 // unused judges mappings to which no link leads. Windows has one account for each server: they refuse another.
@@ -171,7 +179,7 @@ func (r *report) unused(byServer map[string][]string) {
 }
 
 func (r *report) sessions() {
-	for _, s := range r.Inspected.GetIscsiSessions() {
+	for _, s := range r.Seen.GetSessions() {
 		if !s.GetConnected() {
 			r.add(Problem, "iscsi-disconnected",
 				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",

@@ -14,17 +14,18 @@ import (
 
 func TestNPD(t *testing.T) {
 	answers := []doctor.Endpoint{{Group: "disk", Version: "v1", State: doctor.Answers}}
-	gone := &admin.Dangling{Path: `C:\var\lib\kubelet\pods\uid\mount`, Target: id,
-		Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT}
+	gone := &admin.Link{Path: `C:\var\lib\kubelet\pods\uid\mount`, Target: id,
+		Kind: admin.Target_TARGET_VOLUME, Missing: true}
 	looked := doctor.Facts{
-		Endpoints: answers, Inspected: &admin.InspectResponse{}, Tree: &treeview.Tree{},
+		Endpoints: answers, Seen: &admin.GetFactsResponse{}, Tree: &treeview.Tree{},
 		Services: []doctor.Service{{Name: "LanmanWorkstation", Installed: true, Status: "running", Start: "automatic"}},
 	}
 	sick, slow, partly := looked, looked, looked
-	sick.Inspected = &admin.InspectResponse{Dangling: []*admin.Dangling{gone, gone}}
+	sick.Seen = &admin.GetFactsResponse{Links: []*admin.Link{gone, gone}}
 	slow.Emulated.Faults = []string{"fault 1: Flush hang"}
-	slow.Inspected = &admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staged("a"), Target: id}}}
-	partly.Inspected = &admin.InspectResponse{Missing: []string{"SMB mappings: out of time"}}
+	slow.Seen = &admin.GetFactsResponse{AllLinks: true, WorkingDirectories: []string{kubelet},
+		Links: []*admin.Link{{Path: strings.TrimSuffix(staged("a"), `\`), Target: id, Kind: admin.Target_TARGET_VOLUME}}}
+	partly.Seen = &admin.GetFactsResponse{Gaps: []*admin.Gap{{Part: "SMB mappings", Error: "out of time"}}}
 	none := doctor.Facts{Endpoints: []doctor.Endpoint{{Group: "disk", Version: "v1", State: doctor.Absent}}}
 	for name, test := range map[string]struct {
 		facts   doctor.Facts
@@ -78,9 +79,9 @@ func fits(t *testing.T, f doctor.Facts) {
 // TestLinesFit: names that are as long as they get do not make the lines longer.
 func TestLinesFit(t *testing.T) {
 	long := strings.Repeat(`\`+strings.Repeat("n", 200), 5)
-	var dangling []*admin.Dangling
-	for kind := range admin.DanglingKind_name {
-		dangling = append(dangling, &admin.Dangling{Path: "C:" + long, Target: long, Kind: admin.DanglingKind(kind)})
+	var dangling []*admin.Link
+	for kind := range admin.Target_name {
+		dangling = append(dangling, &admin.Link{Path: "C:" + long, Target: long, Kind: admin.Target(kind), Missing: true})
 	}
 	var privileges []*admin.Privilege
 	for _, p := range []string{"links: CreateSymlink, and NewSmbGlobalMapping with a local path", "finding new disks: Rescan",
@@ -88,12 +89,12 @@ func TestLinesFit(t *testing.T) {
 		privileges = append(privileges, &admin.Privilege{Name: long, NeededFor: p})
 	}
 	fits(t, doctor.Facts{
-		Inspected: &admin.InspectResponse{
-			Dangling:          dangling,
-			MissingPrivileges: privileges, SmbMappings: []*admin.SMBMapping{{RemotePath: long, Status: "disconnected"}},
-			IscsiSessions: []*admin.ISCSISession{{Target: "iqn." + long}},
+		Seen: &admin.GetFactsResponse{
+			Links:             append(dangling, &admin.Link{Path: "C:" + long, EndsAt: strings.TrimSuffix(staged("a"), `\`)}),
+			MissingPrivileges: privileges, Mappings: []*admin.SMBMapping{{RemotePath: long, Status: "disconnected"}},
+			Sessions: []*admin.ISCSISession{{Target: "iqn." + long}},
 		},
-		Unanswered:  []string{"disks and volumes", "services", "mount points and links that lead nowhere"},
+		Unanswered:  []string{"disks and volumes", "services", "mount points and links"},
 		Directories: []doctor.Directory{{Path: "C:" + long, Who: []string{long}}},
 		Emulated:    doctor.EmulatedNode{Path: long, FreeBytes: 1, SizeBytes: gib},
 		SANPolicy:   doctor.OfflineAll, AutomountOff: true, BitLockerRequired: true,

@@ -19,28 +19,24 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
-// A workload may make links that lead nowhere without end. Of a directory that lies in another working directory, each
+// A workload may make links without end. Of a directory that lies in another working directory, each
 // is reported once.
-func TestDanglingWithoutEnd(t *testing.T) {
+func TestLinksWithoutEnd(t *testing.T) {
 	_, k, _ := treeNode(t, nil)
 	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, treePath}})
-	plant := func(name string) {
-		t.Helper()
-		plantJunction(t, k, treePath+`\`+name, KubeletDir+`\nowhere`)
-	}
-	for i := range 3 {
-		plant(fmt.Sprint(i))
+	for i := range 4 {
+		plantJunction(t, k, treePath+`\`+fmt.Sprint(i), KubeletDir+`\nowhere`)
 	}
 	links, err := n.Filesystem.Links(t.Context())
-	if err != nil || len(links.Dangling) != 3 {
-		t.Errorf("%d of 3 links, %v", len(links.Dangling), err)
+	if err != nil || len(links.All) != 4 || !links.Complete {
+		t.Errorf("%d of 4 links, %v", len(links.All), err)
 	}
-	for i := range maxDanglingFound {
-		plant(fmt.Sprint("more", i))
-	}
-	links, err = n.Filesystem.Links(t.Context())
-	if !errdefs.HasReason(err, reason.TooManyEntries) || len(links.Dangling) != maxDanglingFound {
-		t.Errorf("%d links, %v", len(links.Dangling), err)
+	cut, err := read(t.Context(), n, operation.On("Links"), func(o *op) (*linkSearch, error) {
+		s := &linkSearch{op: o, left: maxLinkEntries, room: 3 * len(treePath+KubeletDir+`\0\nowhere`)}
+		return s, s.within(n.policy.Dirs()[1])
+	})
+	if !errdefs.HasReason(err, reason.TooManyEntries) || len(cut.found) != 3 {
+		t.Errorf("without room for the fourth: %d links, %v", len(cut.found), err)
 	}
 }
 
@@ -86,8 +82,8 @@ func TestBadEntriesHideNoLinks(t *testing.T) {
 			if told := err != nil; told != c.told || told && !errdefs.HasCode(err, c.code) || links.Complete != c.complete {
 				t.Errorf("the search ends with %v, complete: %t", err, links.Complete)
 			}
-			if len(links.Dangling) == 0 || links.Dangling[len(links.Dangling)-1].GetPath() != KubeletDir+`\z` {
-				t.Errorf("it finds %v", links.Dangling)
+			if len(links.All) == 0 || links.All[len(links.All)-1].GetPath() != KubeletDir+`\z` {
+				t.Errorf("it finds %v", links.All)
 			}
 			_, err = read(t.Context(), n, operation.On("Disconnect"),
 				func(o *op) (struct{}, error) { return struct{}{}, o.refuseMissingVolumes("iqn.2026-01.test:disk") })

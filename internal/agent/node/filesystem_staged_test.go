@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
 
 // Where kubelet has volumes staged and published.
@@ -187,7 +189,8 @@ func TestUnpublished(t *testing.T) {
 			u.open()
 			links, _ := u.Filesystem.Links(t.Context())
 			var got []string
-			for _, f := range links.Unpublished {
+			for _, f := range doctor.Unpublished(&admin.GetFactsResponse{Links: links.All, AllLinks: links.Complete,
+				WorkingDirectories: u.dirs}) {
 				got = append(got, f.GetPath())
 				if !slices.Contains(append(u.volumes[:], testShare), f.GetTarget()) {
 					t.Errorf("%s is the stage of %s", f.GetPath(), f.GetTarget())

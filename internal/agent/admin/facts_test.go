@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,34 +49,42 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-func inspect(t *testing.T, n *testnode.Node) *admin.InspectResponse {
+// look returns the facts that cost no answer of a file server, and other parts.
+func look(t *testing.T, n *testnode.Node, more ...admin.Part) *admin.GetFactsResponse {
 	t.Helper()
-	r, err := n.Admin(t).Inspect(t.Context(), &admin.InspectRequest{})
+	r, err := n.Admin(t).GetFacts(t.Context(), &admin.GetFactsRequest{Parts: append(more, admin.Part_PART_LINKS,
+		admin.Part_PART_MAPPINGS, admin.Part_PART_SESSIONS)})
 	noError(t, err)
 	return r
 }
 
-// settled inspects the node when no operation is running: a caller gets its answer a moment before the operation is
+// settled looks at the node when no operation is running: a caller gets its answer a moment before the operation is
 // over.
-func settled(t *testing.T, n *testnode.Node) *admin.InspectResponse {
+func settled(t *testing.T, n *testnode.Node) *admin.GetFactsResponse {
 	t.Helper()
 	waitCtx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	r := inspect(t, n)
+	r := look(t, n)
 	for len(r.GetOperations()) != 0 && waitCtx.Err() == nil {
-		r = inspect(t, n)
+		r = look(t, n)
 	}
 	return r
 }
 
-// TestInspectFindsDanglingLinks: mount points, links and shares are found once their targets are gone, and not
-// before. What is staged, published and connected is shown as it is.
-func TestInspectFindsDanglingLinks(t *testing.T) {
+// TestFactsOfLinks: mount points and links are shown with what they lead to, and whether it is there; sessions and
+// mappings as they are.
+func TestFactsOfLinks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	const staging = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ebs.csi.aws.com\5f1c\globalmount`
 	id := stage(t, n, staging)
-	same(t, "staged", settled(t, n),
-		&admin.InspectResponse{Unpublished: []*admin.Unpublished{{Path: staging, Target: id}}})
+	volume := func(path string) *admin.Link {
+		return &admin.Link{Path: path, Target: id, Kind: admin.Target_TARGET_VOLUME}
+	}
+	to := func(path, target, end string) *admin.Link {
+		return &admin.Link{Path: path, Target: target, Kind: admin.Target_TARGET_PATH, EndsAt: end}
+	}
+	share := &admin.Link{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.Target_TARGET_SHARE}
+	same(t, "staged", settled(t, n), &admin.GetFactsResponse{Links: []*admin.Link{volume(staging)}})
 	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
 	_, err := n.ISCSI.AddTargetPortal(t.Context(), &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
 	noError(t, err)
@@ -99,11 +106,11 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 		RemotePath: `\\fs.emulated\share`, LocalPath: pods + `\share`, Username: "csi", Password: "csi-password",
 	})
 	noError(t, err)
-	same(t, "with all in place", settled(t, n), &admin.InspectResponse{
-		SmbMappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK", Link: pods + `\share`}},
-		Published: []*admin.Publication{{Path: pods + `\mount`, Target: id}, {Path: pods + `\published`, Target: id},
-			{Path: pods + `\share`, Target: `\\fs.emulated\share`}},
-		IscsiSessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}},
+	same(t, "with all in place", settled(t, n), &admin.GetFactsResponse{
+		Links: []*admin.Link{volume(staging), to(pods+`\link`, pods+`\source`, pods+`\source`), volume(pods + `\mount`),
+			to(pods+`\published`, staging, ""), to(pods+`\second`, pods+`\link`, pods+`\source`), share},
+		Mappings: []*admin.SMBMapping{{RemotePath: `\\fs.emulated\share`, Status: "OK"}},
+		Sessions: []*admin.ISCSISession{{Target: "iqn.2026-01.emulated:open", Connected: true}},
 	})
 
 	_, err = n.Emulated.DetachDisk(1)
@@ -112,66 +119,70 @@ func TestInspectFindsDanglingLinks(t *testing.T) {
 	noError(t, err)
 	noError(t, n.Emulated.SetSwitch("mappingsOutliveReboot", "false"))
 	n.Reboot()
-	links := []*admin.Dangling{
-		{Path: pods + `\link`, Target: pods + `\source`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
-		{Path: pods + `\mount`, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT},
-		{Path: pods + `\second`, Target: pods + `\link`, Kind: admin.DanglingKind_DANGLING_KIND_LINK},
-		{Path: pods + `\share`, Target: `\\fs.emulated\share`, Kind: admin.DanglingKind_DANGLING_KIND_SHARE},
-	}
-	same(t, "with nothing in place", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(slices.Clip(links), 0,
-		&admin.Dangling{Path: staging, Target: id, Kind: admin.DanglingKind_DANGLING_KIND_MOUNT_POINT})})
+	missing := func(l *admin.Link) *admin.Link { l.Missing = true; return l }
+	published := to(pods+`\published`, staging, "")
+	links := []*admin.Link{missing(volume(staging)), missing(to(pods+`\link`, pods+`\source`, "")),
+		missing(volume(pods + `\mount`)), published, missing(to(pods+`\second`, pods+`\link`, "")), missing(share)}
+	same(t, "with nothing in place", settled(t, n), &admin.GetFactsResponse{Links: links})
 	_, err = n.Volume.UnmountVolume(t.Context(), &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: staging})
 	noError(t, err)
-	same(t, "not mounted", settled(t, n), &admin.InspectResponse{Dangling: slices.Insert(links, 2,
-		&admin.Dangling{Path: pods + `\published`, Target: staging, Kind: admin.DanglingKind_DANGLING_KIND_NOT_MOUNTED})})
+	links[3] = to(pods+`\published`, staging, staging)
+	same(t, "not mounted", settled(t, n), &admin.GetFactsResponse{Links: links[1:]})
 }
 
-func same(t *testing.T, when string, got, want *admin.InspectResponse) {
+func same(t *testing.T, when string, got, want *admin.GetFactsResponse) {
 	t.Helper()
-	ignored := protocmp.IgnoreFields(&admin.InspectResponse{}, "complete", "working_directories")
+	ignored := protocmp.IgnoreFields(&admin.GetFactsResponse{}, "all_links", "working_directories")
 	if diff := cmp.Diff(got, want, protocmp.Transform(), ignored); diff != "" {
 		t.Errorf("%s (-got +want):\n%s", when, diff)
 	}
 }
 
-// TestInspectOfDisks: if that is asked for, it names a disk that hangs, and one with data in place of its partition table
-// while a volume is missing.
-func TestInspectOfDisks(t *testing.T) {
+// TestFactsOfDisks: if that is asked for, the facts name a disk that does not answer, and what an online disk holds that
+// has no partition.
+func TestFactsOfDisks(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
-	id := stage(t, n, pods+`\first`)
-	thorough := func() *admin.InspectResponse {
+	stage(t, n, pods+`\first`)
+	contents := func() []*admin.DiskContent {
 		t.Helper()
-		r, err := n.Admin(t).Inspect(t.Context(), &admin.InspectRequest{Thorough: true})
-		noError(t, err)
-		return r
+		return look(t, n, admin.Part_PART_CONTENTS).GetContents()
 	}
-	if r := thorough(); len(r.GetDiskTroubles()) > 0 {
-		t.Errorf("in good order: %v", r.GetDiskTroubles())
+	if got := contents(); len(got) > 0 {
+		t.Errorf("in good order: %v", got)
 	}
 	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Object: "scsi", Times: 1, Error: win32.ERROR_IO_DEVICE})
-	if r := thorough(); len(r.GetDiskTroubles()) != 1 || r.GetDiskTroubles()[0].GetUnreadable() {
-		t.Errorf("with a disk that fails: %v, missing %q", r.GetDiskTroubles(), r.GetMissing())
+	if got := contents(); len(got) != 1 || got[0].GetError() == "" {
+		t.Errorf("with a disk that fails: %v", got)
 	}
-	image, err := n.Emulated.DetachDisk(1)
-	noError(t, err)
-	content := make([]byte, 8<<20)
-	copy(content, "a table that was here")
-	file := filepath.Join(t.TempDir(), "image")
-	noError(t, os.WriteFile(file, content, 0o600))
-	number, err := n.Emulated.AttachDisk(bundle.Spec{ImagePath: file, LUNAuto: true})
-	noError(t, err)
-	r := thorough()
-	if len(r.GetDiskTroubles()) != 1 || !r.GetDiskTroubles()[0].GetUnreadable() ||
-		r.GetDiskTroubles()[0].GetDisk() != fmt.Sprintf("disk %d", number) {
-		t.Errorf("with a damaged disk in place of %s for %s: %v", image, id, r.GetDiskTroubles())
+	attach := func(text string) uint32 {
+		t.Helper()
+		content := make([]byte, 8<<20)
+		copy(content, text)
+		file := filepath.Join(t.TempDir(), "image")
+		noError(t, os.WriteFile(file, content, 0o600))
+		number, err := n.Emulated.AttachDisk(bundle.Spec{ImagePath: file, LUNAuto: true})
+		noError(t, err)
+		return number
 	}
-	if r := inspect(t, n); len(r.GetDiskTroubles()) > 0 {
-		t.Errorf("unasked: %v", r.GetDiskTroubles())
+	attach("")
+	number := attach("a table that was here")
+	for range 2 {
+		if got := contents(); len(got) != 1 || got[0].GetDisk() != number || got[0].GetContent() == "" {
+			t.Errorf("with data on disk %d: %v", number, got)
+		}
+	}
+	_, err := n.Disk.SetDiskState(t.Context(), &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: false})
+	noError(t, err)
+	if got := contents(); len(got) != 0 {
+		t.Errorf("offline: %v", got)
+	}
+	if got := look(t, n).GetContents(); len(got) > 0 {
+		t.Errorf("unasked: %v", got)
 	}
 }
 
-// TestInspectWhileWindowsHangs: an operation that hangs is shown by its name, and so is one that waits for it.
-func TestInspectWhileWindowsHangs(t *testing.T) {
+// TestFactsWhileWindowsHangs: an operation that hangs is shown by its name, and so is one that waits for it.
+func TestFactsWhileWindowsHangs(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	id := stage(t, n, pods+`\first`)
 	reached, release := n.Faults.Hang("SetVolumeMountPoint")
@@ -182,7 +193,7 @@ func TestInspectWhileWindowsHangs(t *testing.T) {
 		ended <- err
 	}()
 	<-reached
-	operations := inspect(t, n).GetOperations()
+	operations := look(t, n).GetOperations()
 	if len(operations) != 1 || !strings.Contains(operations[0].GetName(), "MountVolume") || operations[0].GetWaiting() {
 		t.Errorf("operations under way: %v, want the mount", operations)
 	}
@@ -194,8 +205,8 @@ func TestInspectWhileWindowsHangs(t *testing.T) {
 	}
 }
 
-// TestInspectOfASilentServer: one share of a server that hangs is asked, and all are found to be silent in time.
-func TestInspectOfASilentServer(t *testing.T) {
+// TestFactsOfASilentServer: one share of a server that hangs is asked, and all are found to be silent in time.
+func TestFactsOfASilentServer(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	const shares = 60
 	for i := range shares {
@@ -208,28 +219,28 @@ func TestInspectOfASilentServer(t *testing.T) {
 	}
 	n.Faults.Add(testnode.Fault{Function: "OpenFile", Object: "UNC", Hang: true})
 	defer n.Faults.Release()
-	r, err := n.Admin(t).Inspect(t.Context(), &admin.InspectRequest{Thorough: true})
-	noError(t, err)
+	r := look(t, n, admin.Part_PART_SHARES)
 	silent := 0
-	for _, m := range r.GetSmbMappings() {
+	for _, m := range r.GetMappings() {
 		if m.GetError() != "" {
 			silent++
 		}
 	}
-	if silent != shares || len(r.GetUnanswered()) > 0 {
-		t.Errorf("%d of %d shares are silent; missing %q", silent, shares, r.GetMissing())
+	if silent != shares || len(r.GetGaps()) > 0 {
+		t.Errorf("%d of %d shares are silent; not seen: %v", silent, shares, r.GetGaps())
 	}
 }
 
-// TestInspectReportsPartsThatFail: a part that fails does not hide the others.
-func TestInspectReportsPartsThatFail(t *testing.T) {
+// TestPartsThatFail: a part that fails does not hide the others.
+func TestPartsThatFail(t *testing.T) {
 	n := testnode.Start(t, testnode.Options{})
 	stage(t, n, pods+`\first`)
 	_, err := n.Emulated.DetachDisk(1)
 	noError(t, err)
 	n.Faults.Add(testnode.Fault{Function: "SMBGlobalMappings", Error: win32.ERROR_NOT_READY})
-	r := inspect(t, n)
-	if len(r.GetDangling()) != 1 || len(r.GetMissing()) != 1 || !strings.Contains(r.GetMissing()[0], "SMB mappings: ") {
-		t.Errorf("dangling %v, missing %q; want one of each, about SMB mappings", r.GetDangling(), r.GetMissing())
+	r := look(t, n)
+	if len(r.GetLinks()) != 1 || !r.GetLinks()[0].GetMissing() || len(r.GetGaps()) != 1 ||
+		r.GetGaps()[0].GetPart() != "SMB mappings" {
+		t.Errorf("links %v, not seen %v; want one of each, about SMB mappings", r.GetLinks(), r.GetGaps())
 	}
 }

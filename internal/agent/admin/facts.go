@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+)
+
+// partTimeout is how long each part may take; with a caller that waits less long, half of the time that is left. Facts
+// are asked for when something hangs: a part that hangs must not hide the others.
+const partTimeout = 5 * time.Second
+
+// FactsOf returns what GetFacts answers about a node. Parts that do not need each other run side by side.
+func FactsOf(ctx context.Context, n *node.Node, parts ...api.Part) *api.GetFactsResponse {
+	f := &facts{ctx: ctx, node: n, parts: parts, answer: &api.GetFactsResponse{
+		WorkingDirectories: n.Filesystem.WorkingDirs(), MissingPrivileges: n.MissingPrivileges()}}
+	var running sync.WaitGroup
+	for _, part := range []func(){f.directories, f.sessions, f.linksAndShares, f.contents} {
+		running.Go(part)
+	}
+	running.Wait()
+	slices.SortFunc(f.answer.GetGaps(), func(a, b *api.Gap) int { return cmp.Compare(a.GetPart(), b.GetPart()) })
+	for _, o := range n.Running() { // now: what this look has left behind hangs as well
+		f.answer.Operations = append(f.answer.Operations,
+			&api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
+	}
+	return f.answer
+}
+
+// facts is one look at a node.
+type facts struct {
+	ctx   context.Context
+	node  *node.Node
+	parts []api.Part
+
+	mu     sync.Mutex // guards the gaps
+	answer *api.GetFactsResponse
+}
+
+func (f *facts) wants(part api.Part) bool { return slices.Contains(f.parts, part) }
+
+// look looks at one part. What fails of it is a gap.
+func (f *facts) look(what string, do func(context.Context) error) {
+	limit := partTimeout
+	if end, is := f.ctx.Deadline(); is {
+		limit = min(limit, time.Until(end)/2)
+	}
+	limited, cancel := context.WithTimeout(f.ctx, limit)
+	defer cancel()
+	if err := do(limited); err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.answer.Gaps = append(f.answer.Gaps, &api.Gap{Part: what, Error: err.Error(),
+			Unanswered: errdefs.HasReason(err, reason.StillRunning, reason.NotAnswering)})
+	}
+}
+
+func (f *facts) directories() {
+	f.look("working directories", func(ctx context.Context) error {
+		unusable, err := f.node.Filesystem.UnusableDirectories(ctx)
+		for _, d := range unusable {
+			f.answer.UnusableDirectories = append(f.answer.UnusableDirectories,
+				&api.WorkingDirectory{Path: d.Path, Error: d.Err.Error(), LinkTarget: d.Target})
+		}
+		return err
+	})
+}
+
+func (f *facts) sessions() {
+	if f.wants(api.Part_PART_SESSIONS) {
+		f.look("iSCSI sessions", func(ctx context.Context) (err error) {
+			f.answer.Sessions, err = f.node.ISCSI.Sessions(ctx)
+			return err
+		})
+	}
+}
+
+func (f *facts) contents() {
+	if f.wants(api.Part_PART_CONTENTS) {
+		f.look("disks that do not answer", func(ctx context.Context) (err error) {
+			f.answer.Contents, err = f.node.Disks.Contents(ctx)
+			return err
+		})
+	}
+}
+
+// linksAndShares looks for links, and at the shares behind them.
+func (f *facts) linksAndShares() {
+	var links node.Links
+	if f.wants(api.Part_PART_LINKS) || f.wants(api.Part_PART_SHARES) {
+		f.look("mount points and links", func(ctx context.Context) (err error) {
+			links, err = f.node.Filesystem.Links(ctx)
+			f.answer.Links, f.answer.AllLinks = links.All, links.Complete
+			return err
+		})
+	}
+	if !f.wants(api.Part_PART_MAPPINGS) {
+		return
+	}
+	f.look("SMB mappings", func(ctx context.Context) (err error) {
+		f.answer.Mappings, err = f.node.SMB.Mappings(ctx)
+		return err
+	})
+	f.look("the volumes that are staged on shares", func(ctx context.Context) error {
+		targets, err := f.node.SMB.Targets(ctx)
+		for _, m := range f.answer.GetMappings() {
+			m.Targets = targets[shareKey(m)]
+		}
+		return err
+	})
+	if !f.wants(api.Part_PART_SHARES) {
+		return
+	}
+	f.look("the shares behind links", func(ctx context.Context) error {
+		failures, err := f.node.SMB.Look(ctx, links.Shares)
+		for _, m := range f.answer.GetMappings() {
+			if failure := failures[shareKey(m)]; failure != nil {
+				var code win32.Errno
+				isCode := errors.As(failure, &code)
+				m.Error, m.Win32Code = failure.Error(), uint32(code)
+				m.WithoutCredentials = !isCode && errdefs.HasReason(failure, reason.InvalidCredentials)
+			}
+		}
+		return err
+	})
+}
+
+// shareKey returns the key of the share that a mapping is of.
+func shareKey(m *api.SMBMapping) string {
+	return winfs.MappingKey(kernel.SMBGlobalMapping{RemotePath: m.GetRemotePath()})
+}

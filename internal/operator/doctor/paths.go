@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// A linkMap has the mount points and links of a node by the keys of their paths.
+type linkMap map[string]*admin.Link
+
+func linksOf(seen *admin.GetFactsResponse) linkMap {
+	m := linkMap{}
+	for _, l := range seen.GetLinks() {
+		m[winpath.Fold(l.GetPath())] = l
+	}
+	return m
+}
+
+// follow returns the mount points and links on the way of a path, in order: those at it or above it, and where they
+// lead. The last one is a link to a path only if that is a plain one, or missing.
+func (m linkMap) follow(path string) (way []*admin.Link) {
+	const most = 31 // as Windows follows (SYMLOOP_MAX)
+	path = winpath.Fold(path)
+	for at := path; strings.Contains(at, `\`) && len(way) < most; {
+		l := m[at]
+		if l == nil {
+			at = at[:strings.LastIndexByte(at, '\\')]
+			continue
+		}
+		way = append(way, l)
+		if l.GetKind() != admin.Target_TARGET_PATH {
+			break
+		}
+		path = winpath.Fold(l.GetTarget()) + path[len(at):]
+		at = path
+	}
+	return way
+}
+
+// LinkTo returns a link that leads to a share directly; "": none was seen.
+func LinkTo(seen *admin.GetFactsResponse, share string) string {
+	key := winpath.Fold(strings.TrimSuffix(share, `\`))
+	for _, l := range seen.GetLinks() {
+		if l.GetKind() == admin.Target_TARGET_SHARE && l.GetTarget() == key {
+			return l.GetPath()
+		}
+	}
+	return ""
+}
+
+// Unpublished returns the mount points and links at which volumes and shares are staged, and to which nothing else
+// leads: for a moment as it should be, or left behind. It returns none unless it has seen every link of pods.
+func Unpublished(seen *admin.GetFactsResponse) (all []*admin.Link) {
+	links, reached := linksOf(seen), map[string]bool{}
+	for _, l := range seen.GetLinks() {
+		way := links.follow(l.GetPath())
+		for _, on := range way[min(1, len(way)):] {
+			reached[winpath.Fold(on.GetPath())] = true
+		}
+		if !isStaged(l.GetPath()) && l.GetKind() != admin.Target_TARGET_PATH {
+			reached[l.GetTarget()] = true
+		}
+	}
+	for _, l := range seen.GetLinks() {
+		kubelet, _, staged := kubeletpath.ParseStaged(l.GetPath())
+		if staged && l.GetKind() != admin.Target_TARGET_PATH && !l.GetMissing() && seesPods(seen, links, kubelet) &&
+			!reached[winpath.Fold(l.GetPath())] && !reached[l.GetTarget()] {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// seesPods reports whether the facts have all links of the pods of kubelet's directory.
+func seesPods(seen *admin.GetFactsResponse, links linkMap, kubelet string) bool {
+	pods := winpath.Fold(kubelet + `\pods`)
+	return seen.GetAllLinks() && links[pods] == nil &&
+		slices.ContainsFunc(seen.GetWorkingDirectories(), func(dir string) bool {
+			key := winpath.Fold(dir)
+			return key == pods || key == winpath.Fold(kubelet)
+		})
+}
+
+func isStaged(path string) bool {
+	_, _, staged := kubeletpath.ParseStaged(path)
+	return staged
+}
+
+// A user is a path of a pod or another one that leads to a volume or share; kubelet's globalmounts are none.
+type user struct {
+	path string
+	way  []*admin.Link // from the path to the mount point of the volume, or the link to the share
+}
+
+// usersByTarget returns the users of each volume and share, by path.
+func usersByTarget(seen *admin.GetFactsResponse, links linkMap) map[string][]user {
+	all := map[string][]user{}
+	for _, l := range seen.GetLinks() {
+		way := links.follow(l.GetPath())
+		if len(way) == 0 { // the path is none of Windows
+			continue
+		}
+		if end := way[len(way)-1]; end.GetKind() != admin.Target_TARGET_PATH && !isStaged(l.GetPath()) {
+			all[end.GetTarget()] = append(all[end.GetTarget()], user{l.GetPath(), way})
+		}
+	}
+	return all
+}
+
+// usersOf names the paths that lead to a volume or share.
+func (r *report) usersOf(target string) (lines []string) {
+	for _, u := range r.users[target] {
+		lines = append(lines, "used by "+u.path)
+	}
+	return lines
+}
+
+// danglingLinks returns the mount points and links that lead nowhere, and those of pods to kubelet's globalmount at which
+// nothing is mounted: a plain directory of the system disk.
+func (r *report) danglingLinks() []*admin.Link {
+	return slices.DeleteFunc(slices.Clone(r.Seen.GetLinks()),
+		func(l *admin.Link) bool { return !l.GetMissing() && !isStaged(l.GetEndsAt()) })
+}
+
+// missesVolume reports whether a mount point misses its volume.
+func missesVolume(l *admin.Link) bool {
+	return l.GetKind() == admin.Target_TARGET_VOLUME && l.GetMissing()
+}
