@@ -76,6 +76,8 @@ func everyFinding() []doctor.Facts {
 				{Path: `C:\var\lib\kubelet\pods\u\volumes\kubernetes.io~csi\v\mount`, Target: testStage, EndsAt: testStage,
 					Kind: admin.Target_TARGET_PATH},
 				{Path: strings.Replace(testStage, "5f1c", "6", 1), Target: testVolume, Kind: admin.Target_TARGET_VOLUME},
+				{Path: strings.Replace(testStage, "5f1c", "8", 1), Target: testVolume + "8", Kind: admin.Target_TARGET_VOLUME,
+					Missing: true},
 				{Path: strings.Replace(testStage, "5f1c", "7", 1), Target: `\\fs\r`, Kind: admin.Target_TARGET_SHARE},
 				{Path: `C:\k`, Target: `\\fs\t`, Kind: admin.Target_TARGET_SHARE},
 				{Path: `C:\k\u`, Target: `\\fs\u`, Kind: admin.Target_TARGET_SHARE},
@@ -100,7 +102,8 @@ func everyFinding() []doctor.Facts {
 			SizeBytes: 1 << 30},
 	}
 	gone := doctor.Facts{Seen: &admin.GetFactsResponse{Links: broken.Seen.GetLinks()}}
-	return []doctor.Facts{broken, gone, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
+	strange := doctor.Facts{Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{Content: "data"}}}}
+	return []doctor.Facts{broken, gone, strange, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
 		{Endpoints: []doctor.Endpoint{{Address: "/run/csi-proxy-disk-v1.sock", State: doctor.Abandoned}}}}
 }
 

@@ -29,7 +29,13 @@ func (r *report) disks() {
 				append(describe(d), r.missed()...), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
 		case d.ReadOnly != nil && *d.ReadOnly:
-			r.add(Warning, "disk-read-only", what+"read-only: what pods write to it fails", describe(d), bring,
+			severity, evidence := Warning, describe(d)
+			for _, p := range d.Volumes() {
+				if users := r.usersOf(p.Volume.ID); len(users) > 0 {
+					severity, evidence = Problem, append(evidence, users...)
+				}
+			}
+			r.add(severity, "disk-read-only", what+"read-only: what pods write to it fails", evidence, bring,
 				"if it stays so, see how the storage system exports it")
 		}
 		r.grown(d)
@@ -82,6 +88,12 @@ func (r *report) contents() {
 				append([]string{name + ": " + c.GetContent()}, missed...),
 				"do not partition or format it: the data may still be whole",
 				"restore the table with a recovery tool, or the disk from a snapshot")
+		default:
+			r.add(Warning, "disk-not-blank",
+				name+" holds "+c.GetContent()+" that Windows cannot use: no driver can stage it",
+				[]string{"there is no volume on " + name + ", and no driver partitions a disk that is not blank"},
+				"if its content is for Linux: see why it is attached to this node",
+				fmt.Sprintf("if its content is not needed, in diskpart: select disk %d, clean all", c.GetDisk()))
 		}
 	}
 }

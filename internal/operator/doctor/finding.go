@@ -94,7 +94,7 @@ func (f Facts) checks() []check {
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
 		{(*report).privileges, notSeen(""), "missing-privilege"},
 		{(*report).operations, notSeen(""), "hung-operation slow-operation"},
-		{(*report).contents, notSeen("disks"), "disk-not-answering disk-unreadable"},
+		{(*report).contents, notSeen("disks"), "disk-not-answering disk-unreadable disk-not-blank"},
 		{(*report).sessions, notSeen("iSCSI sessions"), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
 		{(*report).dangling, notSeen("mount points"),

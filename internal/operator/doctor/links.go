@@ -5,7 +5,6 @@ package doctor
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,43 +15,63 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// dangling judges mount points and links that lead nowhere.
+// deletePod is the step that has a volume staged again where a pod uses it.
+const deletePod = "delete the pod: for the next one, kubelet has the driver stage the volume again"
+
+// dangling judges mount points and links that lead nowhere. What a pod uses is a problem, and only its end helps.
 func (r *report) dangling() {
 	for _, d := range r.danglingLinks() {
-		at, evidence := argument{"PATH", d.GetPath()}, []string{d.GetPath() + " → " + d.GetTarget()}
-		if of := inPod.FindStringSubmatch(d.GetPath()); of != nil {
-			evidence = append(evidence, "pod "+of[1]+", volume "+of[2])
+		pod := podOf(d.GetPath())
+		at, evidence := argument{"PATH", d.GetPath()}, append([]string{d.GetPath() + " → " + d.GetTarget()}, pod...)
+		remove := command("csi-proxyctl fs rmdir %s", at)
+		severity := Warning
+		if len(pod) > 0 {
+			severity, remove = Problem, "if the pod is gone: "+remove
 		}
-		gone := !r.noneGone() // else the findings about those disks and sessions name the mount point
-		attach := "if pods still use the volume: attach the disk again"
-		unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
 		switch {
-		case missesVolume(d) && !gone:
-		case missesVolume(d) && GlobalmountKey(d.GetPath()) != "":
-			r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
-				evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
-				`until then a pod with the volume may wait here: "exists but is not a directory"`)
 		case missesVolume(d):
-			r.add(Problem, "dangling-mount-point", "the disk of a mounted volume is gone: nothing is at "+d.GetPath(),
-				evidence, attach, unmount)
+			if r.noneGone() { // else the findings about those disks and sessions name the mount point
+				continue
+			}
+			r.gone(d, evidence, at)
+		case d.GetKind() == admin.Target_TARGET_SHARE && len(pod) > 0:
+			r.add(severity, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
+				evidence, deletePod, remove)
 		case d.GetKind() == admin.Target_TARGET_SHARE:
-			r.add(Warning, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
+			r.add(severity, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
-				command("if nothing uses it: csi-proxyctl fs rmdir %s", at))
+				"if nothing uses it: "+remove)
 		case !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+d.GetPath(), evidence,
 				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
-					d.GetEndsAt()}), "then delete the pod: for the next one, kubelet has the driver stage the volume again")
+					d.GetEndsAt()}), "then "+deletePod)
+		case len(pod) > 0:
+			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+d.GetPath(), evidence, deletePod, remove)
 		default:
-			r.add(Warning, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence,
-				command("csi-proxyctl fs rmdir %s", at))
+			r.add(severity, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence, remove)
 		}
 	}
 }
 
-// inPod matches the path at which a pod has a volume, with the pod's UID and the PersistentVolume's name.
-var inPod = regexp.MustCompile(`(?i)\\pods\\([^\\]+)\\volumes\\kubernetes\.io~csi\\([^\\]+)\\`)
+// gone judges a mount point whose disk is gone.
+func (r *report) gone(d *admin.Link, evidence []string, at argument) {
+	unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
+	attach, check, what := "if pods still use the volume: attach the disk again", "dangling-mount-point",
+		"the disk of a mounted volume is gone: nothing is at "+d.GetPath()
+	if isStaged(d.GetPath()) {
+		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
+		if published {
+			r.add(Problem, check, what, append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again", "then "+deletePod)
+			return
+		}
+		r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
+			evidence, attach, unmount, // https://github.com/kubernetes/kubernetes/issues/130300
+			`until then a pod with the volume may wait here: "exists but is not a directory"`)
+		return
+	}
+	r.add(Problem, check, what, evidence, attach, unmount)
+}
 
 // stagedLately is how young a stage is whose publish may be under way.
 const stagedLately = 2 * time.Minute
@@ -129,6 +148,11 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}
 	if m.GetError() != "" {
 		evidence = append(evidence, m.GetError(), "used by "+link)
+		for _, line := range r.usersOf(winpath.Fold(m.GetRemotePath())) {
+			if line != "used by "+link {
+				evidence = append(evidence, line)
+			}
+		}
 	}
 	answers := command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
 		argument{"SERVER", server})
@@ -145,7 +169,10 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:
 		return found("a file server denies access to a mapped share",
 			"see whether the account may still use the share, and the firewall of the storage account")
-	case m.GetWithoutCredentials() || refuses(code):
+	case m.GetWithoutCredentials():
+		return found("a mapped share lost its credentials when Windows restarted",
+			"delete the pods that use it: for the next ones, the driver maps the share again")
+	case refuses(code):
 		return found("a file server refuses the credentials of a mapped share",
 			command("csi-proxyctl smb map %s --user USER --password-file FILE, with the new password", share),
 			"and put it into the secret of the driver")

@@ -3,6 +3,8 @@
 package doctor
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -113,12 +115,27 @@ func usersByTarget(seen *admin.GetFactsResponse, links linkMap) map[string][]use
 	return all
 }
 
-// usersOf names the paths that lead to a volume or share.
+// usersOf names the paths that lead to a volume or share, and the pods whose paths they are; three of them at most.
 func (r *report) usersOf(target string) (lines []string) {
-	for _, u := range r.users[target] {
-		lines = append(lines, "used by "+u.path)
+	const most = 3
+	for i, u := range r.users[target] {
+		if i == most {
+			return append(lines, fmt.Sprintf("and %d paths more", len(r.users[target])-most))
+		}
+		lines = append(append(lines, "used by "+u.path), podOf(u.path)...)
 	}
 	return lines
+}
+
+// inPod matches the path at which a pod has a volume, with the pod's UID and the PersistentVolume's name.
+var inPod = regexp.MustCompile(`(?i)\\pods\\([^\\]+)\\volumes\\kubernetes\.io~csi\\([^\\]+)\\`)
+
+// podOf names the pod and the volume of a path.
+func podOf(path string) []string {
+	if of := inPod.FindStringSubmatch(path); of != nil {
+		return []string{"pod " + of[1] + ", volume " + of[2]}
+	}
+	return nil
 }
 
 // danglingLinks returns the mount points and links that lead nowhere, and those of pods to kubelet's globalmount at which
