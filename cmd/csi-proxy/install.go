@@ -189,8 +189,8 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	}
 	for _, a := range c.agents {
 		if !strings.EqualFold(a.Name, c.name) {
-			c.print("warning: service %s runs %s, and a node has room for one agent: sc.exe delete %s, or give -name %s", a.Name,
-				a.Program, a.Name, a.Name)
+			c.print("warning: there is the service %s, too, and a node has room for one agent: sc.exe delete %s, or give "+
+				"-name %s", a.Name, a.Name, a.Name)
 		}
 	}
 	c.warn(i.logs...)

@@ -7,17 +7,20 @@ import (
 	"runtime"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // options are the options of the command line.
 type options struct {
 	*app.Options
 	service bool // run as a Windows service
+	started bool // by the Service Control Manager
 }
 
 func newOptions() *options {
-	o := &options{Options: app.NewOptions("csi-proxy")}
-	o.Flags.BoolVar(&o.service, "windows-service", false, "run under the Windows Service Control Manager")
+	o := &options{Options: app.NewOptions("csi-proxy"), started: winservice.Started()}
+	o.Flags.BoolVar(&o.service, "windows-service", o.started,
+		"run under the Windows Service Control Manager; the default is whether that has started this process")
 	return o
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
-// serviceName is the name of the service where no other one runs an agent.
+// serviceName is the name of the service where there is none yet.
 const serviceName = "csiproxy"
 
 const (
@@ -33,9 +33,9 @@ const (
 	stopTimeout  = app.StopLimit + 30*time.Second
 )
 
-// asService reports whether the command line asks to run as a service, even where the rest of it is wrong.
+// asService reports whether to run as a service, even where the rest of the command line is wrong.
 func (o *options) asService(args []string, parsed error) bool {
-	if parsed == nil {
+	if parsed == nil || o.started {
 		return o.service
 	}
 	return slices.ContainsFunc(args, func(arg string) bool {
@@ -110,13 +110,12 @@ func runService(ctx context.Context, o *options, invalid error, stderr io.Writer
 type serviceCommand struct {
 	scm    winservice.Manager
 	stdout io.Writer
-	name   string             // of the service
-	agents []winservice.Agent // all services that run an agent
+	name   string                 // of the service
+	agents []winservice.Installed // those with the usual names
 }
 
-// choose returns the name of the service that a command is about: the one that was given, or of the one that runs an
-// agent.
-func choose(given string, agents []winservice.Agent) (name string, err error) {
+// choose returns the name of the service that a command is about: the one that was given, or of the one that there is.
+func choose(given string, agents []winservice.Installed) (name string, err error) {
 	switch {
 	case given != "":
 		return given, nil
@@ -125,8 +124,7 @@ func choose(given string, agents []winservice.Agent) (name string, err error) {
 	case len(agents) == 1:
 		return agents[0].Name, nil
 	}
-	return "", fmt.Errorf("the services %s and %s both run an agent: name one of them with -name", agents[0].Name,
-		agents[1].Name)
+	return "", fmt.Errorf("there are the services %s and %s: name one of them with -name", agents[0].Name, agents[1].Name)
 }
 
 // service runs csi-proxy service and returns the exit code.
@@ -173,7 +171,7 @@ func service(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	defer func() { _ = scm.Close() }()
 	c, code := serviceCommand{scm: scm, stdout: stdout}, app.ExitOK
-	if c.agents, err = scm.Agents(); err == nil {
+	if c.agents, err = winservice.Agents(scm); err == nil {
 		c.name, err = choose(name, c.agents)
 	}
 	switch {
@@ -258,20 +256,14 @@ func (c serviceCommand) status() (code int, err error) {
 	for i, word := range s.Command {
 		c.print("%-9s %s", []string{"program", "argument"}[min(i, 1)], word)
 	}
-	for _, a := range c.agents {
-		if strings.EqualFold(a.Name, c.name) && a.Wrapper != "" {
-			c.print("which runs %s", a.Program)
-		}
-	}
 	if s.State != winservice.Running {
 		return exitStopped, nil
 	}
 	return app.ExitOK, nil
 }
 
-const serviceUsage = `The Windows service of this node's agent: the one that runs csi-proxy.exe, itself or
-through nssm, whatever its name, else csiproxy. -name NAME, before --, names another one. All but status need an
-administrator.
+const serviceUsage = `The Windows service of this node's agent: csi-proxy, if there is one of that name, else
+csiproxy. -name NAME, before --, names another one. All but status need an administrator.
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;

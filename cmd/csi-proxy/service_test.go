@@ -61,17 +61,20 @@ func TestAgentFlags(t *testing.T) {
 }
 
 func TestTheServiceThatACommandIsAbout(t *testing.T) {
-	aks, original := winservice.Agent{Name: "csi-proxy"}, winservice.Agent{Name: "csiproxy"}
+	installed := func(name string) winservice.Installed {
+		return winservice.Installed{Definition: winservice.Definition{Name: name}}
+	}
+	aks, original := installed("csi-proxy"), installed("csiproxy")
 	for _, test := range []struct {
 		given  string
-		agents []winservice.Agent
+		agents []winservice.Installed
 		want   string // empty: an error
 	}{
 		{"", nil, "csiproxy"},
-		{"", []winservice.Agent{aks}, "csi-proxy"},
-		{"mine", []winservice.Agent{aks}, "mine"},
-		{"csiproxy", []winservice.Agent{aks, original}, "csiproxy"},
-		{"", []winservice.Agent{aks, original}, ""},
+		{"", []winservice.Installed{aks}, "csi-proxy"},
+		{"mine", []winservice.Installed{aks}, "mine"},
+		{"csiproxy", []winservice.Installed{aks, original}, "csiproxy"},
+		{"", []winservice.Installed{aks, original}, ""},
 	} {
 		if got, err := choose(test.given, test.agents); got != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("-name=%s with %v: got %q, %v", test.given, test.agents, got, err)

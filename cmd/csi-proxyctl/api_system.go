@@ -62,24 +62,33 @@ func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service 
 	return s
 }
 
-// agentServices returns the services of this machine that run an agent, as far as this process may know.
-func agentServices() (agents []winservice.Agent, known bool) {
+// agentServices returns the services of this machine that have an agent's name, as far as this process may know.
+func agentServices() (agents []winservice.Installed, known bool) {
 	scm, err := winservice.Connect()
 	if err != nil {
 		return nil, false
 	}
 	defer func() { _ = scm.Close() }()
-	agents, err = scm.Agents()
+	agents, err = winservice.Agents(scm)
 	return agents, err == nil
 }
 
-// services queries the services that storage needs, and those that run an agent, because the API does not list them. It
+// wrapper returns what a service runs in place of csi-proxy.exe, such as nssm.exe, which then starts it; "": nothing.
+func wrapper(command []string) string {
+	program := slices.Concat(command, []string{""})[0]
+	if strings.EqualFold(program[strings.LastIndexAny(program, `\/`)+1:], "csi-proxy.exe") {
+		return ""
+	}
+	return program
+}
+
+// services queries the services that storage needs, and those of an agent, because the API does not list them. It
 // returns those whose state is known, and the first error.
 func (a *connection) services(ctx context.Context) (list []doctor.Service, failed error) {
 	asked := []doctor.Service{{Name: "LanmanWorkstation"}, {Name: initiator}}
 	agents, known := agentServices()
 	for _, s := range agents {
-		asked = append(asked, doctor.Service{Name: s.Name, Agent: true, Wrapper: s.Wrapper})
+		asked = append(asked, doctor.Service{Name: s.Name, Agent: true, Wrapper: wrapper(s.Command)})
 	}
 	if len(agents) == 0 {
 		asked = append(asked, doctor.Service{Name: "csiproxy", Agent: true})

@@ -33,10 +33,8 @@ func (*connection) directories() (all []doctor.Directory, err error) {
 	paths := []string{defaultLogs}
 	agents, _ := agentServices()
 	for _, a := range agents {
-		for _, program := range []string{a.Program, a.Wrapper} {
-			if filepath.IsAbs(program) {
-				paths = append(paths, filepath.Dir(program))
-			}
+		if len(a.Command) > 0 && filepath.IsAbs(a.Command[0]) {
+			paths = append(paths, filepath.Dir(a.Command[0]))
 		}
 	}
 	for _, path := range paths {

@@ -30,7 +30,6 @@ type Installed struct {
 // A Manager is the Service Control Manager. Its methods name the service in their errors, and do not wait.
 type Manager interface {
 	Query(name string) (Installed, error) // or ErrNotInstalled; without the description and PreShutdown
-	Agents() ([]Agent, error)             // the services that run a CSI Proxy, whatever their names
 	Create(Definition) error
 	Update(Definition) error
 	Start(name string) error

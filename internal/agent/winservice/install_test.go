@@ -94,7 +94,6 @@ func (n *node) Delete(string) error {
 func (n *node) RegisterEvents(string) error { n.source = true; return nil }
 func (n *node) RemoveEvents(string) error   { n.source = false; return nil }
 func (n *node) Close() error                { return nil }
-func (n *node) Agents() ([]Agent, error)    { return nil, nil }
 
 func wanted() Definition {
 	return Definition{

@@ -17,3 +17,6 @@ func Connect() (Manager, error) { return nil, errNotWindows }
 
 // Own returns "": there is no service that this process works for.
 func Own() string { return "" }
+
+// Started returns false.
+func Started() bool { return false }
