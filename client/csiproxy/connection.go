@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -52,7 +51,7 @@ func (c *Client) over(connection func(group string) grpc.ClientConnInterface) *C
 	c.Disk = diskapi.NewDiskClient(connection("disk"))
 	c.Filesystem = filesystemapi.NewFilesystemClient(connection("filesystem"))
 	c.ISCSI = iscsiapi.NewIscsiClient(connection("iscsi"))
-	c.NodeSteps = nodestepsapi.NewNodestepsClient(connection("nodesteps"))
+	c.NodeSteps = nodestepsapi.NewNodeStepsClient(connection("nodesteps"))
 	c.SMB = smbapi.NewSmbClient(connection("smb"))
 	c.System = systemapi.NewSystemClient(connection("system"))
 	c.Volume = volumeapi.NewVolumeClient(connection("volume"))
@@ -120,8 +119,8 @@ func (d direct) Invoke(ctx context.Context, method string, request, response any
 	if err == nil {
 		return nil
 	}
-	version, _, _ := strings.Cut(strings.TrimPrefix(path.Dir(method), "/"), ".")
-	return failed(err, d.group, version, path.Base(method))
+	p, _ := versions.ParsePath(method)
+	return failed(err, d.group, p.Version, path.Base(method))
 }
 
 // noStreams is the half of a gRPC connection that the API does not use.

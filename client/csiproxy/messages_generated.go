@@ -82,7 +82,7 @@ const (
 
 // NodeStepsClient is the type of a field of [Client], and these are the messages of its methods.
 type (
-	NodeStepsClient    = v1alpha1.NodestepsClient
+	NodeStepsClient    = v1alpha1.NodeStepsClient
 	StageDiskRequest   = v1alpha1.StageDiskRequest
 	DiskMarks          = v1alpha1.DiskMarks
 	AccessEntry        = v1alpha1.AccessEntry

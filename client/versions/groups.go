@@ -9,9 +9,9 @@ func iscsi() Group {
 			"GetTargetDisks")}
 }
 
-// nodesteps is the nodesteps group, of which there is one version. The original has no such group.
+// nodesteps is the nodesteps group, of which there is one version.
 func nodesteps() Group {
-	return Group{Name: "nodesteps", Service: "Nodesteps", Hub: "v1alpha1"}
+	return Group{Name: "nodesteps", Service: "NodeSteps", Hub: "v1alpha1", Own: true}
 }
 
 // smb is the smb group. The error field of the old responses stays empty: failures travel as status.

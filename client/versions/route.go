@@ -49,6 +49,7 @@ type Group struct {
 	Name    string // "disk"
 	Service string // the service's name without its proto package: "Disk"
 	Hub     string // "v1"
+	Own     bool   // the original has no such group
 	Routes  []Route
 }
 
@@ -81,9 +82,6 @@ func (g Group) Of(version string) []Route {
 	}
 	return routes
 }
-
-// ServiceName returns the full name of the group's service in a version: "v1beta1.Disk".
-func (g Group) ServiceName(version string) string { return version + "." + g.Service }
 
 // compare orders version names of our own tables, oldest first.
 func compare(a, b string) int {

@@ -122,7 +122,7 @@ func untried[R any](a *connection) func([]string, R) answer {
 
 // isAdmins reports whether a request is one of the admin endpoint, not of the API.
 func isAdmins(request proto.Message) bool {
-	return request.ProtoReflect().Descriptor().ParentFile().Package().Parent() != ""
+	return !strings.HasPrefix(request.ProtoReflect().Descriptor().ParentFile().Path(), "client/api/")
 }
 
 func calls[C any, Q, R proto.Message](a *connection, c *cobra.Command, request Q, m method[C, Q, R],

@@ -69,8 +69,7 @@ func generateMessages(plugin *protogen.Plugin, module, name string, newest []*pr
 	g.P("package ", name)
 	for _, file := range newest {
 		client := file.Services[0].GoName + "Client"
-		// Its name here is spelled as the fields of Client; the stubs' names follow from the wire's.
-		alias := strings.NewReplacer("Iscsi", "ISCSI", "Nodesteps", "NodeSteps", "Smb", "SMB").Replace(client)
+		alias := strings.NewReplacer("Iscsi", "ISCSI", "Smb", "SMB").Replace(client) // as the fields of Client
 		g.P()
 		g.P("// ", alias, " is the type of a field of [Client], and these are the messages of its methods.")
 		g.P("type (")

@@ -61,7 +61,7 @@ var hostAPITemplate string
 // newest version.
 func generateLibrary(plugin *protogen.Plugin, module string, file *protogen.File, p apiPackage) error {
 	of, ok := libraries()[p.group]
-	if !ok || newestVersion(p.group) != p.version {
+	if !ok || tableOf(p.group).Hub != p.version {
 		return nil
 	}
 	data := libraryFile{of, p.group, p.group + p.version, string(file.GoImportPath), module,

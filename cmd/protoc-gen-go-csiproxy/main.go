@@ -55,7 +55,7 @@ func generate(plugin *protogen.Plugin, library string) error {
 			return err
 		}
 		stubs, module = append(stubs, file.GoImportPath), pkg.module
-		if newestVersion(pkg.group) == pkg.version {
+		if tableOf(pkg.group).Hub == pkg.version {
 			newest = append(newest, file)
 		}
 	}
@@ -66,12 +66,12 @@ func generate(plugin *protogen.Plugin, library string) error {
 	return nil
 }
 
-// newestVersion returns the version of a group whose methods the agent implements, "" if the tables have no such group.
-func newestVersion(group string) string {
+// tableOf returns the table of a group, the zero value if there is none.
+func tableOf(group string) versions.Group {
 	for _, g := range versions.Groups() {
 		if g.Name == group {
-			return g.Hub
+			return g
 		}
 	}
-	return ""
+	return versions.Group{}
 }

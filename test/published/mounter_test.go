@@ -69,7 +69,7 @@ func TestVolumeLife(t *testing.T) {
 					calls = append(calls, e.GetApi().GetMethod())
 				}
 			}
-			if !slices.Equal(calls, []string{"/v1alpha1.Nodesteps/" + step.method}) {
+			if !slices.Equal(calls, []string{"/csiproxy.nodesteps.v1alpha1.NodeSteps/" + step.method}) {
 				t.Errorf("%s is the calls %q", step.method, calls)
 			}
 		}

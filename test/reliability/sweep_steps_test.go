@@ -21,12 +21,12 @@ func stepExamples() []swept {
 	publishStaged := func(w *world) error { return w.Publish(staging, publish) }
 	staged := mustDo(stageShare)
 	return []swept{
-		{method: "Nodesteps/StageDisk", when: "blank", call: stageDisk, disk: true, sparse: 15},
-		{method: "Nodesteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
+		{method: "NodeSteps/StageDisk", when: "blank", call: stageDisk, disk: true, sparse: 15},
+		{method: "NodeSteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
 			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: stageDisk, disk: true, sparse: 15},
-		{method: "Nodesteps/StageDisk", when: "blank, by the LUN of an NVMe disk in Azure", prepare: func(w *world) {
+		{method: "NodeSteps/StageDisk", when: "blank, by the LUN of an NVMe disk in Azure", prepare: func(w *world) {
 			_, err := w.emulated.AttachDisk(bundle.Spec{SizeBytes: diskBytes, Adapter: 7, LUN: 1,
 				BusType: win32.BusTypeNvme, Model: "MSFT NVMe Accelerator v1.0"})
 			w.OK(err)
@@ -36,20 +36,20 @@ func stepExamples() []swept {
 			})
 			return err
 		}, sparse: 15},
-		{method: "Nodesteps/StageDisk", when: "blank, with an access list", call: stageForUser, disk: true, sparse: 15},
-		{method: "Nodesteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
-		{method: "Nodesteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
-		{method: "Nodesteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},
-		{method: "Nodesteps/Unstage", when: "mounted", sparse: 5, prepare: inUse, call: unstage(staging),
+		{method: "NodeSteps/StageDisk", when: "blank, with an access list", call: stageForUser, disk: true, sparse: 15},
+		{method: "NodeSteps/StageShare", when: "a missing directory", call: stageShare, sparse: 5},
+		{method: "NodeSteps/StageShare", when: "there already", prepare: staged, call: stageShare, sparse: 5},
+		{method: "NodeSteps/Unstage", when: "a share", prepare: staged, call: unstage(plugins + `\share`), sparse: 5},
+		{method: "NodeSteps/Unstage", when: "mounted", sparse: 5, prepare: inUse, call: unstage(staging),
 			retry: func(w *world) error {
 				if err := unstage(staging)(w); err != nil || w.pulled == "" {
 					return err
 				}
 				return setState(theDisk, false)(w) // a driver that knows the disk finds it when it is back
 			}, disk: true},
-		{method: "Nodesteps/Publish", when: "a mount point", prepare: inUse, call: publishStaged, disk: true, sparse: 5},
-		{method: "Nodesteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true, sparse: 5},
-		{method: "Nodesteps/Expand", when: "the disk has grown", sparse: 5, prepare: func(w *world) {
+		{method: "NodeSteps/Publish", when: "a mount point", prepare: inUse, call: publishStaged, disk: true, sparse: 5},
+		{method: "NodeSteps/Publish", when: "there already", prepare: linked, call: publishStaged, disk: true, sparse: 5},
+		{method: "NodeSteps/Expand", when: "the disk has grown", sparse: 5, prepare: func(w *world) {
 			inUse(w)
 			w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
 		}, call: func(w *world) error {

@@ -152,7 +152,7 @@ func (p point) try(t *testing.T, want state) string {
 	t.Helper()
 	w := p.prepared(t)
 	defer w.end()
-	w.byNumber = p.method == "Nodesteps/StageDisk"
+	w.byNumber = p.method == "NodeSteps/StageDisk"
 	w.around.watch(p.number, func(call kernel.Call, do func() error) error { return p.inject(w, call, do) })
 	err := p.call(w)
 	if _, met := w.around.watched(); !met {

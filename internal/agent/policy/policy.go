@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
@@ -155,7 +156,6 @@ func reads(path string) bool {
 
 // Written returns the path of a method as policies write it: disk/v1/Rescan for /v1.Disk/Rescan.
 func Written(path string) string {
-	service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	version, group, _ := strings.Cut(service, ".")
-	return strings.ToLower(group) + "/" + version + "/" + method
+	p, _ := versions.ParsePath(path)
+	return p.Group + "/" + p.Version + "/" + p.Method
 }

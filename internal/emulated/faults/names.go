@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
@@ -46,10 +46,8 @@ func parseCode[T ~uint32](text, kind string, names map[T]string) (T, error) {
 // its own: volume, volume/MountVolume, volume/v1/MountVolume.
 func Masks(paths []string) (masks []string) {
 	for _, path := range paths {
-		service, method, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-		version, group, _ := strings.Cut(service, ".")
-		group = strings.ToLower(group)
-		for _, mask := range []string{group, group + "/" + method, group + "/" + version + "/" + method} {
+		p, _ := versions.ParsePath(path)
+		for _, mask := range []string{p.Group, p.Group + "/" + p.Method, p.Group + "/" + p.Version + "/" + p.Method} {
 			if !slices.Contains(masks, mask) {
 				masks = append(masks, mask)
 			}

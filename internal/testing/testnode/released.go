@@ -28,7 +28,7 @@ func Released(t testing.TB) []API {
 	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
 			s := f.Services().Get(i)
-			all = append(all, API{strings.ToLower(string(s.Name())), string(f.Package()), s})
+			all = append(all, API{strings.ToLower(string(s.Name())), string(f.Package().Name()), s})
 		}
 		return true
 	})

@@ -493,7 +493,7 @@ type AccessEntry struct {
 	// Account or group as a SID: S-1-5-93-2-2 is ContainerUser.
 	Sid string `protobuf:"bytes,1,opt,name=sid,proto3" json:"sid,omitempty"`
 	// What it may do.
-	Rights        AccessRights `protobuf:"varint,2,opt,name=rights,proto3,enum=v1alpha1.AccessRights" json:"rights,omitempty"`
+	Rights        AccessRights `protobuf:"varint,2,opt,name=rights,proto3,enum=csiproxy.nodesteps.v1alpha1.AccessRights" json:"rights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -627,7 +627,7 @@ type StageDiskResponse struct {
 	// Size of the file system in bytes.
 	TotalBytes int64 `protobuf:"varint,4,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	// Whether the entries in access are in the list.
-	Access        AccessResult `protobuf:"varint,5,opt,name=access,proto3,enum=v1alpha1.AccessResult" json:"access,omitempty"`
+	Access        AccessResult `protobuf:"varint,5,opt,name=access,proto3,enum=csiproxy.nodesteps.v1alpha1.AccessResult" json:"access,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1349,7 +1349,7 @@ var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
-	"'client/api/nodesteps/v1alpha1/api.proto\x12\bv1alpha1\"\xcc\x04\n" +
+	"'client/api/nodesteps/v1alpha1/api.proto\x12\x1bcsiproxy.nodesteps.v1alpha1\"\x85\x05\n" +
 	"\x10StageDiskRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\x12!\n" +
@@ -1362,28 +1362,28 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\rebs_volume_id\x18\x06 \x01(\tH\x00R\vebsVolumeId\x12(\n" +
 	"\x0fgce_device_name\x18\a \x01(\tH\x00R\rgceDeviceName\x12\x16\n" +
 	"\x05eui64\x18\b \x01(\x04H\x00R\x05eui64\x12#\n" +
-	"\fvsphere_uuid\x18\t \x01(\tH\x00R\vvsphereUuid\x124\n" +
+	"\fvsphere_uuid\x18\t \x01(\tH\x00R\vvsphereUuid\x12G\n" +
 	"\n" +
 	"iscsi_disk\x18\n" +
-	" \x01(\v2\x13.v1alpha1.ISCSIDiskH\x00R\tiscsiDisk\x12\x16\n" +
+	" \x01(\v2&.csiproxy.nodesteps.v1alpha1.ISCSIDiskH\x00R\tiscsiDisk\x12\x16\n" +
 	"\x05model\x18\x0e \x01(\tH\x00R\x05model\x12\x1b\n" +
 	"\tread_only\x18\v \x01(\bR\breadOnly\x12\x1b\n" +
-	"\tkeep_size\x18\f \x01(\bR\bkeepSize\x12-\n" +
-	"\x06access\x18\x0f \x03(\v2\x15.v1alpha1.AccessEntryR\x06access\x12/\n" +
-	"\bexpected\x18\x10 \x01(\v2\x13.v1alpha1.DiskMarksR\bexpectedB\x06\n" +
+	"\tkeep_size\x18\f \x01(\bR\bkeepSize\x12@\n" +
+	"\x06access\x18\x0f \x03(\v2(.csiproxy.nodesteps.v1alpha1.AccessEntryR\x06access\x12B\n" +
+	"\bexpected\x18\x10 \x01(\v2&.csiproxy.nodesteps.v1alpha1.DiskMarksR\bexpectedB\x06\n" +
 	"\x04disk\"M\n" +
 	"\tDiskMarks\x12#\n" +
 	"\rserial_number\x18\x01 \x01(\tR\fserialNumber\x12\x1b\n" +
-	"\tpage83_id\x18\x02 \x01(\tR\bpage83Id\"O\n" +
+	"\tpage83_id\x18\x02 \x01(\tR\bpage83Id\"b\n" +
 	"\vAccessEntry\x12\x10\n" +
-	"\x03sid\x18\x01 \x01(\tR\x03sid\x12.\n" +
-	"\x06rights\x18\x02 \x01(\x0e2\x16.v1alpha1.AccessRightsR\x06rights\"w\n" +
+	"\x03sid\x18\x01 \x01(\tR\x03sid\x12A\n" +
+	"\x06rights\x18\x02 \x01(\x0e2).csiproxy.nodesteps.v1alpha1.AccessRightsR\x06rights\"w\n" +
 	"\tISCSIDisk\x12%\n" +
 	"\x0etarget_address\x18\x01 \x01(\tR\rtargetAddress\x12\x1f\n" +
 	"\vtarget_port\x18\x02 \x01(\rR\n" +
 	"targetPort\x12\x10\n" +
 	"\x03iqn\x18\x03 \x01(\tR\x03iqn\x12\x10\n" +
-	"\x03lun\x18\x04 \x01(\rR\x03lun\"\xc1\x01\n" +
+	"\x03lun\x18\x04 \x01(\rR\x03lun\"\xd4\x01\n" +
 	"\x11StageDiskResponse\x12\x1f\n" +
 	"\vdisk_number\x18\x01 \x01(\rR\n" +
 	"diskNumber\x12\x1b\n" +
@@ -1391,8 +1391,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\n" +
 	"disk_bytes\x18\x03 \x01(\x03R\tdiskBytes\x12\x1f\n" +
 	"\vtotal_bytes\x18\x04 \x01(\x03R\n" +
-	"totalBytes\x12.\n" +
-	"\x06access\x18\x05 \x01(\x0e2\x16.v1alpha1.AccessResultR\x06access\"\x8d\x01\n" +
+	"totalBytes\x12A\n" +
+	"\x06access\x18\x05 \x01(\x0e2).csiproxy.nodesteps.v1alpha1.AccessResultR\x06access\"\x8d\x01\n" +
 	"\x11StageShareRequest\x12\x1f\n" +
 	"\vremote_path\x18\x01 \x01(\tR\n" +
 	"remotePath\x12\x1f\n" +
@@ -1451,16 +1451,16 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\x19ACCESS_RESULT_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ACCESS_RESULT_ADDED\x10\x01\x12\x19\n" +
 	"\x15ACCESS_RESULT_PRESENT\x10\x02\x12\x1b\n" +
-	"\x17ACCESS_RESULT_NOT_ADDED\x10\x032\xee\x03\n" +
-	"\tNodesteps\x12F\n" +
-	"\tStageDisk\x12\x1a.v1alpha1.StageDiskRequest\x1a\x1b.v1alpha1.StageDiskResponse\"\x00\x12I\n" +
+	"\x17ACCESS_RESULT_NOT_ADDED\x10\x032\xf8\x05\n" +
+	"\tNodeSteps\x12l\n" +
+	"\tStageDisk\x12-.csiproxy.nodesteps.v1alpha1.StageDiskRequest\x1a..csiproxy.nodesteps.v1alpha1.StageDiskResponse\"\x00\x12o\n" +
 	"\n" +
-	"StageShare\x12\x1b.v1alpha1.StageShareRequest\x1a\x1c.v1alpha1.StageShareResponse\"\x00\x12@\n" +
-	"\aUnstage\x12\x18.v1alpha1.UnstageRequest\x1a\x19.v1alpha1.UnstageResponse\"\x00\x12@\n" +
-	"\aPublish\x12\x18.v1alpha1.PublishRequest\x1a\x19.v1alpha1.PublishResponse\"\x00\x12=\n" +
-	"\x06Expand\x12\x17.v1alpha1.ExpandRequest\x1a\x18.v1alpha1.ExpandResponse\"\x00\x12F\n" +
-	"\tGetVolume\x12\x1a.v1alpha1.GetVolumeRequest\x1a\x1b.v1alpha1.GetVolumeResponse\"\x00\x12C\n" +
-	"\bGetUsage\x12\x19.v1alpha1.GetUsageRequest\x1a\x1a.v1alpha1.GetUsageResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
+	"StageShare\x12..csiproxy.nodesteps.v1alpha1.StageShareRequest\x1a/.csiproxy.nodesteps.v1alpha1.StageShareResponse\"\x00\x12f\n" +
+	"\aUnstage\x12+.csiproxy.nodesteps.v1alpha1.UnstageRequest\x1a,.csiproxy.nodesteps.v1alpha1.UnstageResponse\"\x00\x12f\n" +
+	"\aPublish\x12+.csiproxy.nodesteps.v1alpha1.PublishRequest\x1a,.csiproxy.nodesteps.v1alpha1.PublishResponse\"\x00\x12c\n" +
+	"\x06Expand\x12*.csiproxy.nodesteps.v1alpha1.ExpandRequest\x1a+.csiproxy.nodesteps.v1alpha1.ExpandResponse\"\x00\x12l\n" +
+	"\tGetVolume\x12-.csiproxy.nodesteps.v1alpha1.GetVolumeRequest\x1a..csiproxy.nodesteps.v1alpha1.GetVolumeResponse\"\x00\x12i\n" +
+	"\bGetUsage\x12,.csiproxy.nodesteps.v1alpha1.GetUsageRequest\x1a-.csiproxy.nodesteps.v1alpha1.GetUsageResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
 
 var (
 	file_client_api_nodesteps_v1alpha1_api_proto_rawDescOnce sync.Once
@@ -1477,46 +1477,46 @@ func file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP() []byte {
 var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
-	(AccessRights)(0),          // 0: v1alpha1.AccessRights
-	(AccessResult)(0),          // 1: v1alpha1.AccessResult
-	(*StageDiskRequest)(nil),   // 2: v1alpha1.StageDiskRequest
-	(*DiskMarks)(nil),          // 3: v1alpha1.DiskMarks
-	(*AccessEntry)(nil),        // 4: v1alpha1.AccessEntry
-	(*ISCSIDisk)(nil),          // 5: v1alpha1.ISCSIDisk
-	(*StageDiskResponse)(nil),  // 6: v1alpha1.StageDiskResponse
-	(*StageShareRequest)(nil),  // 7: v1alpha1.StageShareRequest
-	(*StageShareResponse)(nil), // 8: v1alpha1.StageShareResponse
-	(*UnstageRequest)(nil),     // 9: v1alpha1.UnstageRequest
-	(*UnstageResponse)(nil),    // 10: v1alpha1.UnstageResponse
-	(*PublishRequest)(nil),     // 11: v1alpha1.PublishRequest
-	(*PublishResponse)(nil),    // 12: v1alpha1.PublishResponse
-	(*ExpandRequest)(nil),      // 13: v1alpha1.ExpandRequest
-	(*ExpandResponse)(nil),     // 14: v1alpha1.ExpandResponse
-	(*GetVolumeRequest)(nil),   // 15: v1alpha1.GetVolumeRequest
-	(*GetVolumeResponse)(nil),  // 16: v1alpha1.GetVolumeResponse
-	(*GetUsageRequest)(nil),    // 17: v1alpha1.GetUsageRequest
-	(*GetUsageResponse)(nil),   // 18: v1alpha1.GetUsageResponse
+	(AccessRights)(0),          // 0: csiproxy.nodesteps.v1alpha1.AccessRights
+	(AccessResult)(0),          // 1: csiproxy.nodesteps.v1alpha1.AccessResult
+	(*StageDiskRequest)(nil),   // 2: csiproxy.nodesteps.v1alpha1.StageDiskRequest
+	(*DiskMarks)(nil),          // 3: csiproxy.nodesteps.v1alpha1.DiskMarks
+	(*AccessEntry)(nil),        // 4: csiproxy.nodesteps.v1alpha1.AccessEntry
+	(*ISCSIDisk)(nil),          // 5: csiproxy.nodesteps.v1alpha1.ISCSIDisk
+	(*StageDiskResponse)(nil),  // 6: csiproxy.nodesteps.v1alpha1.StageDiskResponse
+	(*StageShareRequest)(nil),  // 7: csiproxy.nodesteps.v1alpha1.StageShareRequest
+	(*StageShareResponse)(nil), // 8: csiproxy.nodesteps.v1alpha1.StageShareResponse
+	(*UnstageRequest)(nil),     // 9: csiproxy.nodesteps.v1alpha1.UnstageRequest
+	(*UnstageResponse)(nil),    // 10: csiproxy.nodesteps.v1alpha1.UnstageResponse
+	(*PublishRequest)(nil),     // 11: csiproxy.nodesteps.v1alpha1.PublishRequest
+	(*PublishResponse)(nil),    // 12: csiproxy.nodesteps.v1alpha1.PublishResponse
+	(*ExpandRequest)(nil),      // 13: csiproxy.nodesteps.v1alpha1.ExpandRequest
+	(*ExpandResponse)(nil),     // 14: csiproxy.nodesteps.v1alpha1.ExpandResponse
+	(*GetVolumeRequest)(nil),   // 15: csiproxy.nodesteps.v1alpha1.GetVolumeRequest
+	(*GetVolumeResponse)(nil),  // 16: csiproxy.nodesteps.v1alpha1.GetVolumeResponse
+	(*GetUsageRequest)(nil),    // 17: csiproxy.nodesteps.v1alpha1.GetUsageRequest
+	(*GetUsageResponse)(nil),   // 18: csiproxy.nodesteps.v1alpha1.GetUsageResponse
 }
 var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
-	5,  // 0: v1alpha1.StageDiskRequest.iscsi_disk:type_name -> v1alpha1.ISCSIDisk
-	4,  // 1: v1alpha1.StageDiskRequest.access:type_name -> v1alpha1.AccessEntry
-	3,  // 2: v1alpha1.StageDiskRequest.expected:type_name -> v1alpha1.DiskMarks
-	0,  // 3: v1alpha1.AccessEntry.rights:type_name -> v1alpha1.AccessRights
-	1,  // 4: v1alpha1.StageDiskResponse.access:type_name -> v1alpha1.AccessResult
-	2,  // 5: v1alpha1.Nodesteps.StageDisk:input_type -> v1alpha1.StageDiskRequest
-	7,  // 6: v1alpha1.Nodesteps.StageShare:input_type -> v1alpha1.StageShareRequest
-	9,  // 7: v1alpha1.Nodesteps.Unstage:input_type -> v1alpha1.UnstageRequest
-	11, // 8: v1alpha1.Nodesteps.Publish:input_type -> v1alpha1.PublishRequest
-	13, // 9: v1alpha1.Nodesteps.Expand:input_type -> v1alpha1.ExpandRequest
-	15, // 10: v1alpha1.Nodesteps.GetVolume:input_type -> v1alpha1.GetVolumeRequest
-	17, // 11: v1alpha1.Nodesteps.GetUsage:input_type -> v1alpha1.GetUsageRequest
-	6,  // 12: v1alpha1.Nodesteps.StageDisk:output_type -> v1alpha1.StageDiskResponse
-	8,  // 13: v1alpha1.Nodesteps.StageShare:output_type -> v1alpha1.StageShareResponse
-	10, // 14: v1alpha1.Nodesteps.Unstage:output_type -> v1alpha1.UnstageResponse
-	12, // 15: v1alpha1.Nodesteps.Publish:output_type -> v1alpha1.PublishResponse
-	14, // 16: v1alpha1.Nodesteps.Expand:output_type -> v1alpha1.ExpandResponse
-	16, // 17: v1alpha1.Nodesteps.GetVolume:output_type -> v1alpha1.GetVolumeResponse
-	18, // 18: v1alpha1.Nodesteps.GetUsage:output_type -> v1alpha1.GetUsageResponse
+	5,  // 0: csiproxy.nodesteps.v1alpha1.StageDiskRequest.iscsi_disk:type_name -> csiproxy.nodesteps.v1alpha1.ISCSIDisk
+	4,  // 1: csiproxy.nodesteps.v1alpha1.StageDiskRequest.access:type_name -> csiproxy.nodesteps.v1alpha1.AccessEntry
+	3,  // 2: csiproxy.nodesteps.v1alpha1.StageDiskRequest.expected:type_name -> csiproxy.nodesteps.v1alpha1.DiskMarks
+	0,  // 3: csiproxy.nodesteps.v1alpha1.AccessEntry.rights:type_name -> csiproxy.nodesteps.v1alpha1.AccessRights
+	1,  // 4: csiproxy.nodesteps.v1alpha1.StageDiskResponse.access:type_name -> csiproxy.nodesteps.v1alpha1.AccessResult
+	2,  // 5: csiproxy.nodesteps.v1alpha1.NodeSteps.StageDisk:input_type -> csiproxy.nodesteps.v1alpha1.StageDiskRequest
+	7,  // 6: csiproxy.nodesteps.v1alpha1.NodeSteps.StageShare:input_type -> csiproxy.nodesteps.v1alpha1.StageShareRequest
+	9,  // 7: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:input_type -> csiproxy.nodesteps.v1alpha1.UnstageRequest
+	11, // 8: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:input_type -> csiproxy.nodesteps.v1alpha1.PublishRequest
+	13, // 9: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:input_type -> csiproxy.nodesteps.v1alpha1.ExpandRequest
+	15, // 10: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:input_type -> csiproxy.nodesteps.v1alpha1.GetVolumeRequest
+	17, // 11: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:input_type -> csiproxy.nodesteps.v1alpha1.GetUsageRequest
+	6,  // 12: csiproxy.nodesteps.v1alpha1.NodeSteps.StageDisk:output_type -> csiproxy.nodesteps.v1alpha1.StageDiskResponse
+	8,  // 13: csiproxy.nodesteps.v1alpha1.NodeSteps.StageShare:output_type -> csiproxy.nodesteps.v1alpha1.StageShareResponse
+	10, // 14: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:output_type -> csiproxy.nodesteps.v1alpha1.UnstageResponse
+	12, // 15: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:output_type -> csiproxy.nodesteps.v1alpha1.PublishResponse
+	14, // 16: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:output_type -> csiproxy.nodesteps.v1alpha1.ExpandResponse
+	16, // 17: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:output_type -> csiproxy.nodesteps.v1alpha1.GetVolumeResponse
+	18, // 18: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:output_type -> csiproxy.nodesteps.v1alpha1.GetUsageResponse
 	12, // [12:19] is the sub-list for method output_type
 	5,  // [5:12] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name

@@ -21,20 +21,20 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Nodesteps_StageDisk_FullMethodName  = "/v1alpha1.Nodesteps/StageDisk"
-	Nodesteps_StageShare_FullMethodName = "/v1alpha1.Nodesteps/StageShare"
-	Nodesteps_Unstage_FullMethodName    = "/v1alpha1.Nodesteps/Unstage"
-	Nodesteps_Publish_FullMethodName    = "/v1alpha1.Nodesteps/Publish"
-	Nodesteps_Expand_FullMethodName     = "/v1alpha1.Nodesteps/Expand"
-	Nodesteps_GetVolume_FullMethodName  = "/v1alpha1.Nodesteps/GetVolume"
-	Nodesteps_GetUsage_FullMethodName   = "/v1alpha1.Nodesteps/GetUsage"
+	NodeSteps_StageDisk_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/StageDisk"
+	NodeSteps_StageShare_FullMethodName = "/csiproxy.nodesteps.v1alpha1.NodeSteps/StageShare"
+	NodeSteps_Unstage_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Unstage"
+	NodeSteps_Publish_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Publish"
+	NodeSteps_Expand_FullMethodName     = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Expand"
+	NodeSteps_GetVolume_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetVolume"
+	NodeSteps_GetUsage_FullMethodName   = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetUsage"
 )
 
-// NodestepsClient is the client API for Nodesteps service.
+// NodeStepsClient is the client API for NodeSteps service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Nodesteps does each step of a CSI node service in one call. The original CSI
+// NodeSteps does each step of a CSI node service in one call. The original CSI
 // Proxy does not have this group.
 //
 // Target paths are directories of the node below the working directories of the
@@ -46,7 +46,19 @@ const (
 // methods may be repeated, also while the first call still runs: identical calls
 // at the same time share one result. Steps at one target path run one after the
 // other.
-type NodestepsClient interface {
+//
+// There is no step for iSCSI: a session is the whole node's, not one target
+// path's, so the group iscsi logs in, and StageDisk finds iscsi_disk.
+//
+// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason, of
+// those in docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND,
+// DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING. After
+// AMBIGUOUS_DISK, AMBIGUOUS_VOLUME, VOLUME_NOT_BLANK, NOT_FORMATTED,
+// OTHER_VOLUME_MOUNTED, DIRECTORY_NOT_EMPTY, PATH_EXISTS, LINK_REFUSED and
+// NO_RECORDS something on the node must change first. POLICY, SYSTEM_DISK and
+// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator. PATH_NOT_FOUND, NOT_MOUNTED
+// and VOLUME_GONE say that nothing is there.
+type NodeStepsClient interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
 	// NodeStageVolume must. While it waits, Windows looks for new devices.
@@ -134,89 +146,89 @@ type NodestepsClient interface {
 	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
 }
 
-type nodestepsClient struct {
+type nodeStepsClient struct {
 	cc grpc.ClientConnInterface
 }
 
-func NewNodestepsClient(cc grpc.ClientConnInterface) NodestepsClient {
-	return &nodestepsClient{cc}
+func NewNodeStepsClient(cc grpc.ClientConnInterface) NodeStepsClient {
+	return &nodeStepsClient{cc}
 }
 
-func (c *nodestepsClient) StageDisk(ctx context.Context, in *StageDiskRequest, opts ...grpc.CallOption) (*StageDiskResponse, error) {
+func (c *nodeStepsClient) StageDisk(ctx context.Context, in *StageDiskRequest, opts ...grpc.CallOption) (*StageDiskResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StageDiskResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_StageDisk_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_StageDisk_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) StageShare(ctx context.Context, in *StageShareRequest, opts ...grpc.CallOption) (*StageShareResponse, error) {
+func (c *nodeStepsClient) StageShare(ctx context.Context, in *StageShareRequest, opts ...grpc.CallOption) (*StageShareResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StageShareResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_StageShare_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_StageShare_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) Unstage(ctx context.Context, in *UnstageRequest, opts ...grpc.CallOption) (*UnstageResponse, error) {
+func (c *nodeStepsClient) Unstage(ctx context.Context, in *UnstageRequest, opts ...grpc.CallOption) (*UnstageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UnstageResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_Unstage_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_Unstage_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishResponse, error) {
+func (c *nodeStepsClient) Publish(ctx context.Context, in *PublishRequest, opts ...grpc.CallOption) (*PublishResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PublishResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_Publish_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_Publish_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error) {
+func (c *nodeStepsClient) Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExpandResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_Expand_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_Expand_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error) {
+func (c *nodeStepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetVolumeResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_GetVolume_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_GetVolume_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-func (c *nodestepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error) {
+func (c *nodeStepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetUsageResponse)
-	err := c.cc.Invoke(ctx, Nodesteps_GetUsage_FullMethodName, in, out, cOpts...)
+	err := c.cc.Invoke(ctx, NodeSteps_GetUsage_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// NodestepsServer is the server API for Nodesteps service.
-// All implementations should embed UnimplementedNodestepsServer
+// NodeStepsServer is the server API for NodeSteps service.
+// All implementations should embed UnimplementedNodeStepsServer
 // for forward compatibility.
 //
-// Nodesteps does each step of a CSI node service in one call. The original CSI
+// NodeSteps does each step of a CSI node service in one call. The original CSI
 // Proxy does not have this group.
 //
 // Target paths are directories of the node below the working directories of the
@@ -228,7 +240,19 @@ func (c *nodestepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opt
 // methods may be repeated, also while the first call still runs: identical calls
 // at the same time share one result. Steps at one target path run one after the
 // other.
-type NodestepsServer interface {
+//
+// There is no step for iSCSI: a session is the whole node's, not one target
+// path's, so the group iscsi logs in, and StageDisk finds iscsi_disk.
+//
+// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason, of
+// those in docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND,
+// DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING. After
+// AMBIGUOUS_DISK, AMBIGUOUS_VOLUME, VOLUME_NOT_BLANK, NOT_FORMATTED,
+// OTHER_VOLUME_MOUNTED, DIRECTORY_NOT_EMPTY, PATH_EXISTS, LINK_REFUSED and
+// NO_RECORDS something on the node must change first. POLICY, SYSTEM_DISK and
+// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator. PATH_NOT_FOUND, NOT_MOUNTED
+// and VOLUME_GONE say that nothing is there.
+type NodeStepsServer interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
 	// NodeStageVolume must. While it waits, Windows looks for new devices.
@@ -316,214 +340,214 @@ type NodestepsServer interface {
 	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
 }
 
-// UnimplementedNodestepsServer should be embedded to have
+// UnimplementedNodeStepsServer should be embedded to have
 // forward compatible implementations.
 //
 // NOTE: this should be embedded by value instead of pointer to avoid a nil
 // pointer dereference when methods are called.
-type UnimplementedNodestepsServer struct{}
+type UnimplementedNodeStepsServer struct{}
 
-func (UnimplementedNodestepsServer) StageDisk(context.Context, *StageDiskRequest) (*StageDiskResponse, error) {
+func (UnimplementedNodeStepsServer) StageDisk(context.Context, *StageDiskRequest) (*StageDiskResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StageDisk not implemented")
 }
-func (UnimplementedNodestepsServer) StageShare(context.Context, *StageShareRequest) (*StageShareResponse, error) {
+func (UnimplementedNodeStepsServer) StageShare(context.Context, *StageShareRequest) (*StageShareResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StageShare not implemented")
 }
-func (UnimplementedNodestepsServer) Unstage(context.Context, *UnstageRequest) (*UnstageResponse, error) {
+func (UnimplementedNodeStepsServer) Unstage(context.Context, *UnstageRequest) (*UnstageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Unstage not implemented")
 }
-func (UnimplementedNodestepsServer) Publish(context.Context, *PublishRequest) (*PublishResponse, error) {
+func (UnimplementedNodeStepsServer) Publish(context.Context, *PublishRequest) (*PublishResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Publish not implemented")
 }
-func (UnimplementedNodestepsServer) Expand(context.Context, *ExpandRequest) (*ExpandResponse, error) {
+func (UnimplementedNodeStepsServer) Expand(context.Context, *ExpandRequest) (*ExpandResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expand not implemented")
 }
-func (UnimplementedNodestepsServer) GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error) {
+func (UnimplementedNodeStepsServer) GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetVolume not implemented")
 }
-func (UnimplementedNodestepsServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
+func (UnimplementedNodeStepsServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
 }
-func (UnimplementedNodestepsServer) testEmbeddedByValue() {}
+func (UnimplementedNodeStepsServer) testEmbeddedByValue() {}
 
-// UnsafeNodestepsServer may be embedded to opt out of forward compatibility for this service.
-// Use of this interface is not recommended, as added methods to NodestepsServer will
+// UnsafeNodeStepsServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to NodeStepsServer will
 // result in compilation errors.
-type UnsafeNodestepsServer interface {
-	mustEmbedUnimplementedNodestepsServer()
+type UnsafeNodeStepsServer interface {
+	mustEmbedUnimplementedNodeStepsServer()
 }
 
-func RegisterNodestepsServer(s grpc.ServiceRegistrar, srv NodestepsServer) {
-	// If the following call panics, it indicates UnimplementedNodestepsServer was
+func RegisterNodeStepsServer(s grpc.ServiceRegistrar, srv NodeStepsServer) {
+	// If the following call panics, it indicates UnimplementedNodeStepsServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization
 	// time to prevent it from happening at runtime later due to I/O.
 	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
 		t.testEmbeddedByValue()
 	}
-	s.RegisterService(&Nodesteps_ServiceDesc, srv)
+	s.RegisterService(&NodeSteps_ServiceDesc, srv)
 }
 
-func _Nodesteps_StageDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_StageDisk_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StageDiskRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).StageDisk(ctx, in)
+		return srv.(NodeStepsServer).StageDisk(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_StageDisk_FullMethodName,
+		FullMethod: NodeSteps_StageDisk_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).StageDisk(ctx, req.(*StageDiskRequest))
+		return srv.(NodeStepsServer).StageDisk(ctx, req.(*StageDiskRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_StageShare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_StageShare_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StageShareRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).StageShare(ctx, in)
+		return srv.(NodeStepsServer).StageShare(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_StageShare_FullMethodName,
+		FullMethod: NodeSteps_StageShare_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).StageShare(ctx, req.(*StageShareRequest))
+		return srv.(NodeStepsServer).StageShare(ctx, req.(*StageShareRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_Unstage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_Unstage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(UnstageRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).Unstage(ctx, in)
+		return srv.(NodeStepsServer).Unstage(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_Unstage_FullMethodName,
+		FullMethod: NodeSteps_Unstage_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).Unstage(ctx, req.(*UnstageRequest))
+		return srv.(NodeStepsServer).Unstage(ctx, req.(*UnstageRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_Publish_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_Publish_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PublishRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).Publish(ctx, in)
+		return srv.(NodeStepsServer).Publish(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_Publish_FullMethodName,
+		FullMethod: NodeSteps_Publish_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).Publish(ctx, req.(*PublishRequest))
+		return srv.(NodeStepsServer).Publish(ctx, req.(*PublishRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_Expand_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_Expand_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExpandRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).Expand(ctx, in)
+		return srv.(NodeStepsServer).Expand(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_Expand_FullMethodName,
+		FullMethod: NodeSteps_Expand_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).Expand(ctx, req.(*ExpandRequest))
+		return srv.(NodeStepsServer).Expand(ctx, req.(*ExpandRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_GetVolume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_GetVolume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetVolumeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).GetVolume(ctx, in)
+		return srv.(NodeStepsServer).GetVolume(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_GetVolume_FullMethodName,
+		FullMethod: NodeSteps_GetVolume_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).GetVolume(ctx, req.(*GetVolumeRequest))
+		return srv.(NodeStepsServer).GetVolume(ctx, req.(*GetVolumeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Nodesteps_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+func _NodeSteps_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetUsageRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodestepsServer).GetUsage(ctx, in)
+		return srv.(NodeStepsServer).GetUsage(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: Nodesteps_GetUsage_FullMethodName,
+		FullMethod: NodeSteps_GetUsage_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodestepsServer).GetUsage(ctx, req.(*GetUsageRequest))
+		return srv.(NodeStepsServer).GetUsage(ctx, req.(*GetUsageRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
 
-// Nodesteps_ServiceDesc is the grpc.ServiceDesc for Nodesteps service.
+// NodeSteps_ServiceDesc is the grpc.ServiceDesc for NodeSteps service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
-var Nodesteps_ServiceDesc = grpc.ServiceDesc{
-	ServiceName: "v1alpha1.Nodesteps",
-	HandlerType: (*NodestepsServer)(nil),
+var NodeSteps_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "csiproxy.nodesteps.v1alpha1.NodeSteps",
+	HandlerType: (*NodeStepsServer)(nil),
 	Methods: []grpc.MethodDesc{
 		{
 			MethodName: "StageDisk",
-			Handler:    _Nodesteps_StageDisk_Handler,
+			Handler:    _NodeSteps_StageDisk_Handler,
 		},
 		{
 			MethodName: "StageShare",
-			Handler:    _Nodesteps_StageShare_Handler,
+			Handler:    _NodeSteps_StageShare_Handler,
 		},
 		{
 			MethodName: "Unstage",
-			Handler:    _Nodesteps_Unstage_Handler,
+			Handler:    _NodeSteps_Unstage_Handler,
 		},
 		{
 			MethodName: "Publish",
-			Handler:    _Nodesteps_Publish_Handler,
+			Handler:    _NodeSteps_Publish_Handler,
 		},
 		{
 			MethodName: "Expand",
-			Handler:    _Nodesteps_Expand_Handler,
+			Handler:    _NodeSteps_Expand_Handler,
 		},
 		{
 			MethodName: "GetVolume",
-			Handler:    _Nodesteps_GetVolume_Handler,
+			Handler:    _NodeSteps_GetVolume_Handler,
 		},
 		{
 			MethodName: "GetUsage",
-			Handler:    _Nodesteps_GetUsage_Handler,
+			Handler:    _NodeSteps_GetUsage_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -23,10 +23,10 @@ var Version = apiversion.NewVersionOrPanic("v1alpha1")
 // after the agent restarted. It is safe for concurrent use. Close releases it.
 type Client struct {
 	connection *grpc.ClientConn
-	stub       v1alpha1.NodestepsClient
+	stub       v1alpha1.NodeStepsClient
 }
 
-var _ v1alpha1.NodestepsClient = (*Client)(nil)
+var _ v1alpha1.NodeStepsClient = (*Client)(nil)
 
 // NewClient connects to the agent of this node. It fails within two seconds when
 // no agent serves this version.
@@ -41,7 +41,7 @@ func NewClientWithPipePath(pipePath string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{connection: connection, stub: v1alpha1.NewNodestepsClient(connection)}, nil
+	return &Client{connection: connection, stub: v1alpha1.NewNodeStepsClient(connection)}, nil
 }
 
 // Close ends the connection; calls still running fail. The client is of no use
