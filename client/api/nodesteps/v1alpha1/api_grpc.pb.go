@@ -47,17 +47,14 @@ const (
 // at the same time share one result. Steps at one target path run one after the
 // other.
 //
-// There is no step for iSCSI: a session is the whole node's, not one target
-// path's, so the group iscsi logs in, and StageDisk finds iscsi_disk.
+// iSCSI has no step: a session is the whole node's, so the group iscsi
+// logs in, and StageDisk finds iscsi_disk.
 //
-// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason, of
-// those in docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND,
-// DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING. After
-// AMBIGUOUS_DISK, AMBIGUOUS_VOLUME, VOLUME_NOT_BLANK, NOT_FORMATTED,
-// OTHER_VOLUME_MOUNTED, DIRECTORY_NOT_EMPTY, PATH_EXISTS, LINK_REFUSED and
-// NO_RECORDS something on the node must change first. POLICY, SYSTEM_DISK and
-// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator. PATH_NOT_FOUND, NOT_MOUNTED
-// and VOLUME_GONE say that nothing is there.
+// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
+// docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND, DISK_TOO_SMALL,
+// DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING; POLICY, SYSTEM_DISK and
+// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator; PATH_NOT_FOUND, NOT_MOUNTED
+// and VOLUME_GONE say that nothing is there. Else the node must change.
 type NodeStepsClient interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -241,17 +238,14 @@ func (c *nodeStepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opt
 // at the same time share one result. Steps at one target path run one after the
 // other.
 //
-// There is no step for iSCSI: a session is the whole node's, not one target
-// path's, so the group iscsi logs in, and StageDisk finds iscsi_disk.
+// iSCSI has no step: a session is the whole node's, so the group iscsi
+// logs in, and StageDisk finds iscsi_disk.
 //
-// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason, of
-// those in docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND,
-// DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING. After
-// AMBIGUOUS_DISK, AMBIGUOUS_VOLUME, VOLUME_NOT_BLANK, NOT_FORMATTED,
-// OTHER_VOLUME_MOUNTED, DIRECTORY_NOT_EMPTY, PATH_EXISTS, LINK_REFUSED and
-// NO_RECORDS something on the node must change first. POLICY, SYSTEM_DISK and
-// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator. PATH_NOT_FOUND, NOT_MOUNTED
-// and VOLUME_GONE say that nothing is there.
+// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
+// docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND, DISK_TOO_SMALL,
+// DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING; POLICY, SYSTEM_DISK and
+// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator; PATH_NOT_FOUND, NOT_MOUNTED
+// and VOLUME_GONE say that nothing is there. Else the node must change.
 type NodeStepsServer interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
