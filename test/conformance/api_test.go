@@ -5,14 +5,11 @@ package conformance
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -46,7 +43,7 @@ func open(t testing.TB, n site, group, version string) *api {
 	t.Cleanup(func() { _ = c.Close() })
 	a := &api{group: group, version: version, client: c, direct: n.inProcess()}
 	names := []string{"Close"}
-	descriptors := service(t, group, version).Methods()
+	descriptors := caller.Service(t, group, version).Methods()
 	for i := range descriptors.Len() {
 		a.methods = append(a.methods, newMethod(t, a, descriptors.Get(i)))
 		names = append(names, a.methods[i].name)
@@ -57,17 +54,6 @@ func open(t testing.TB, n site, group, version string) *api {
 		}
 	}
 	return a
-}
-
-// service returns the released service of a version.
-func service(t testing.TB, group, version string) protoreflect.ServiceDescriptor {
-	t.Helper()
-	files, err := released.Descriptors()
-	caller.OK(t, err)
-	name := version + "." + strings.ToUpper(group[:1]) + group[1:]
-	d, err := files.FindDescriptorByName(protoreflect.FullName(name))
-	caller.OK(t, err)
-	return d.(protoreflect.ServiceDescriptor)
 }
 
 // A served is a version that the agent lists.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
+
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // A mark is one kind of proof that a method has.
@@ -67,7 +69,7 @@ func (g *marks) check(t *testing.T, all []served) {
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	methods := 0
 	for _, at := range all {
-		descriptors := service(t, at.group, at.version).Methods()
+		descriptors := caller.Service(t, at.group, at.version).Methods()
 		for i := range descriptors.Len() {
 			name := string(descriptors.Get(i).Name())
 			got := g.given[at][name]

@@ -86,7 +86,7 @@ func (l *diskLife) dial(group, version string) diskAPI {
 	conn, err := dial.Open(l.t.Context(), `\\.\pipe\csi-proxy-`+group+"-"+version, dial.Options{})
 	caller.OK(l.t, err)
 	l.t.Cleanup(func() { _ = conn.Close() })
-	return diskAPI{group, version, conn, service(l.t, group, version)}
+	return diskAPI{group, version, conn, caller.Service(l.t, group, version)}
 }
 
 // has reports whether the version has a method.

@@ -5,7 +5,6 @@ package operation
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -16,7 +15,6 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	kernel "github.com/kubernetes-csi/csi-proxy/internal/agent/kernel/windows"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -48,7 +46,7 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 		conn, err := dial.Open(t.Context(), api.GetEndpoint(), dial.Options{})
 		caller.OK(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		methods := service(t, api.GetGroup(), api.GetVersion()).Methods()
+		methods := caller.Service(t, api.GetGroup(), api.GetVersion()).Methods()
 		for i := range methods.Len() {
 			m := methods.Get(i)
 			prepareMachine(t)
@@ -77,16 +75,6 @@ func TestEveryCallOnThisMachine(t *testing.T) {
 	if _, err := control.ListAPIs(t.Context(), &admin.ListAPIsRequest{}); err != nil {
 		t.Error(err)
 	}
-}
-
-// service returns the released service of a version.
-func service(t *testing.T, group, version string) protoreflect.ServiceDescriptor {
-	t.Helper()
-	files, err := released.Descriptors()
-	caller.OK(t, err)
-	d, err := files.FindDescriptorByName(protoreflect.FullName(version + "." + strings.ToUpper(group[:1]) + group[1:]))
-	caller.OK(t, err)
-	return d.(protoreflect.ServiceDescriptor)
 }
 
 // outcome makes a call and returns how it ended: OK, or the code and the Windows function with its error.

@@ -93,6 +93,9 @@ type FileFsFullSize struct {
 	BytesPerSector                 uint32
 }
 
+// SizeofFileNetworkOpen is the size in bytes of a FILE_NETWORK_OPEN_INFORMATION.
+const SizeofFileNetworkOpen = 56
+
 // SizeofFileFsFullSize is the size in bytes of a FILE_FS_FULL_SIZE_INFORMATION.
 const SizeofFileFsFullSize = 32
 

@@ -77,6 +77,9 @@ func (r *report) contents() {
 		}
 		missed := r.missed()
 		switch {
+		case c.GetError() != "" && len(missed) == 0:
+			r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, []string{c.GetError()},
+				"a reader of cards without a card is in order; if a driver uses the disk, look at its storage system")
 		case c.GetError() != "":
 			r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+name,
 				append([]string{c.GetError()}, missed...),

@@ -266,7 +266,7 @@ func (k Kernel) QueryAttributes(path string) error {
 	attributes := windows.OBJECT_ATTRIBUTES{RootDirectory: root, ObjectName: name,
 		Attributes: windows.OBJ_CASE_INSENSITIVE | windows.OBJ_DONT_REPARSE}
 	attributes.Length = uint32(unsafe.Sizeof(attributes))
-	var information [56]byte // FILE_NETWORK_OPEN_INFORMATION; that it comes is the answer
+	var information [win32.SizeofFileNetworkOpen]byte // that it comes is the answer
 	return failure(function, path, winapi.NtQueryFullAttributesFile(&attributes, &information[0]))
 }
 
