@@ -41,8 +41,8 @@ func (m *Mounter) Mkdir(ctx context.Context, path string) error {
 	return err
 }
 
-// RemoveAll removes a directory with its content, a link, or a mount point; the content of a mounted volume stays, and its
-// disk stays online: see Unstage. A missing path is success.
+// RemoveAll removes a directory with its content, a link, or a mount point; the content of a mounted volume stays, and
+// its disk stays online: see Unstage. A missing path is success.
 func (m *Mounter) RemoveAll(ctx context.Context, path string) error {
 	return m.rmdir(ctx, windowsPath(path), true)
 }

@@ -57,7 +57,8 @@ func (a *connection) reason(err error) string {
 	case errors.As(err, &call) && call.Reason == reason.NotMounted && call.Method == "GetVolumeIDFromTargetPath":
 		return "no volume is mounted there; csi-proxyctl tree shows where volumes are mounted"
 	case errors.As(err, &call):
-		return strings.Replace(err.Error(), call.Error(), call.Message+advice[call.Reason]+advice[call.Method+" "+call.Reason], 1)
+		told := call.Message + advice[call.Reason] + advice[call.Method+" "+call.Reason]
+		return strings.Replace(err.Error(), call.Error(), told, 1)
 	}
 	return err.Error()
 }

@@ -18,19 +18,23 @@ import (
 // An element of a list of a document, by its keys.
 type element = map[string]any
 
-// A verb of the control of an emulated node, with its document and the answer's.
+// A verb of the control of an emulated node, with its document and the answer's. Like a method expression, it takes the
+// client first.
 type verb = method[nodeClient, *structpb.Struct, *structpb.Struct]
 
+//nolint:revive // the client is first
 func add(c nodeClient, ctx context.Context, d *structpb.Struct, o ...grpc.CallOption) (*structpb.Struct, error) {
 	r, err := c.Add(ctx, &nodeapi.AddRequest{Document: d}, o...)
 	return r.GetDocument(), err
 }
 
+//nolint:revive // the client is first
 func modify(c nodeClient, ctx context.Context, d *structpb.Struct, o ...grpc.CallOption) (*structpb.Struct, error) {
 	_, err := c.Change(ctx, &nodeapi.ChangeRequest{Document: d}, o...)
 	return nil, err
 }
 
+//nolint:revive // the client is first
 func remove(c nodeClient, ctx context.Context, d *structpb.Struct, o ...grpc.CallOption) (*structpb.Struct, error) {
 	r, err := c.Remove(ctx, &nodeapi.RemoveRequest{Document: d}, o...)
 	return r.GetDocument(), err

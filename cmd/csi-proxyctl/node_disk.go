@@ -26,8 +26,8 @@ func diskCommand(a *connection) *cobra.Command {
 	detached := a.runs(a.command("detached",
 		"List the disks that were pulled out, with the command that attaches each again"), a.listDetached)
 	detached.Long = detached.Short + ". Bundles that are kept\nelsewhere than in the node's directory are not listed."
-	detach := a.command("detach", "Detach a disk, even if it is in use; prints the path of its image, in the bundle's directory",
-		"DISK")
+	detach := a.command("detach",
+		"Detach a disk, even if it is in use; prints the path of its image, in the bundle's directory", "DISK")
 	var total size
 	growth := element{}
 	grow := prepared(set("grow", "Make a disk larger", growth), func([]string) error {
@@ -89,8 +89,10 @@ A bundle is a disk with its identity and its files: detach makes one, and --bund
   csi-proxyctl node disk attach --bundle /cloud/vol-1`
 	flags := c.Flags()
 	flags.Var(new(size), "size", "`bytes`, or with a unit: 20Gi")
-	flags.String("image", "", "a `file` with the disk's bytes, which is copied into the node, or the one that detach printed")
-	flags.String("bundle", "", "the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
+	flags.String("image", "",
+		"a `file` with the disk's bytes, which is copied into the node, or the one that detach printed")
+	flags.String("bundle", "",
+		"the `directory` of a bundle, which is used where it is; with --size it is made if it is missing")
 	c.MarkFlagsOneRequired("size", "image", "bundle")
 	formatted := flags.Bool("formatted", false, "the disk has a GPT and an NTFS volume, like one that has been in use")
 	c.MarkFlagsMutuallyExclusive("formatted", "image", "bundle")

@@ -32,7 +32,8 @@ func smbCommand(a *connection) *cobra.Command {
 		return a.controls(a.command(name, short, "SERVER"), modify, "smbServers",
 			named("name", element{"stopped": stopped}), nil)
 	}
-	addShare := a.command("add-share", "Add a share to a file server, which is made if it does not exist", "SERVER", "NAME")
+	addShare := a.command("add-share", "Add a share to a file server, which is made if it does not exist", "SERVER",
+		"NAME")
 	addShare.Flags().StringArray("user", nil, "`account` that may use it; may be repeated (default: all)")
 	addShare.Flags().Var(new(size), "size", "of the share; `bytes`, or with a unit: 20Gi (default: 1Ti)")
 	addShare.Flags().Var(new(size), "quota", "of each account; `bytes`, or with a unit: 20Gi (default: none)")
@@ -54,8 +55,8 @@ func smbCommand(a *connection) *cobra.Command {
 		a.controls(addShare, add, "smbServers", share(addShare), nil),
 		a.controls(removeShare, remove, "smbServers", share(removeShare), nil),
 		addUser,
-		a.controls(a.command("remove-user", "Remove an account; its sessions are refused at once", "USER"), remove, "smbUsers",
-			named("name", nil), nil))
+		a.controls(a.command("remove-user", "Remove an account; its sessions are refused at once", "USER"), remove,
+			"smbUsers", named("name", nil), nil))
 }
 
 func (a *connection) listServers(ctx context.Context, _ []string) (answer, error) {

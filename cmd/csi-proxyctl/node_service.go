@@ -32,7 +32,8 @@ func (a *connection) listServices(ctx context.Context, _ []string) (answer, erro
 func setServiceCommand(a *connection) *cobra.Command {
 	c := a.command("set", "Change a service at once, without regard to services that depend on it", "SERVICE")
 	c.Example = "  csi-proxyctl node service set MSiSCSI --state stopped"
-	c.Flags().String("state", "", "running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
+	c.Flags().String("state", "",
+		"running, stopped, paused, start-pending, stop-pending, pause-pending or continue-pending")
 	c.Flags().String("start", "", "when it starts: boot, system, automatic, manual or disabled")
 	c.Flags().Uint32("pending-queries", 0, "`count` of the queries that find it pending when it starts or stops")
 	complete(c, "state", "running", "stopped", "paused", "start-pending", "stop-pending", "pause-pending",

@@ -32,10 +32,12 @@ func (p apiPackage) clientPackage() protogen.GoImportPath {
 	return protogen.GoImportPath(path.Join(p.module, "groups", p.group, p.version))
 }
 
-// check refuses a file that doesn't declare exactly one service of unary methods in the package of its version: the endpoints and the version routing rely on that shape.
+// check refuses a file that doesn't declare exactly one service of unary methods in the package of its version: the
+// endpoints and the version routing rely on that shape.
 func check(file *protogen.File, p apiPackage) error {
 	if got, want := string(file.Desc.Package()), tableOf(p.group).Package(p.version); got != want {
-		return fmt.Errorf("%s: proto package is %q, want %q, by its folder and its group's table", file.Desc.Path(), got, want)
+		return fmt.Errorf("%s: proto package is %q, want %q, by its folder and its group's table", file.Desc.Path(), got,
+			want)
 	}
 	if got := len(file.Services); got != 1 {
 		return fmt.Errorf("%s: %d services, want exactly one for an API version", file.Desc.Path(), got)

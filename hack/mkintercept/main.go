@@ -28,7 +28,8 @@ type part struct {
 }
 
 var parts = map[string]part{ // by the names of parameters
-	"mountPoint": {object: "mountPoint"}, "name": {object: "name"}, "remotePath": {object: "remotePath"}, "path": {object: "path"},
+	"mountPoint": {object: "mountPoint"}, "name": {object: "name"}, "remotePath": {object: "remotePath"},
+	"path": {object: "path"},
 	"root": {object: "root"}, "target": {object: "target"},
 	"volumeName": {object: "volumeName"}, "fileSystem": {object: "fileSystem"},
 	"diskNumber": {object: `fmt.Sprintf("disk %d, offset %d", diskNumber, offset)`}, "offset": {},

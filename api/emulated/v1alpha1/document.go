@@ -17,7 +17,7 @@ func Document(list string, elements ...map[string]any) *structpb.Struct {
 		err = document.UnmarshalJSON(text)
 	}
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a value that is written in the source
 	}
 	return document
 }

@@ -93,8 +93,8 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	return found, err
 }
 
-// Contents asks every disk, side by side and each for some seconds at most. It returns those that do not answer, and the
-// online ones without a data partition that hold something: no step partitions such a disk.
+// Contents asks every disk, side by side and each for some seconds at most. It returns those that do not answer, and
+// the online ones without a data partition that hold something: no step partitions such a disk.
 func (d *Disks) Contents(ctx context.Context) ([]*api.DiskContent, error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskContent, _ error) {
 		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)

@@ -45,7 +45,8 @@ func (l ShareLink) Key() string { return winfs.ShareKey(l.Target.Server, l.Targe
 // Links searches the working directories, not mounted volumes, for mount points and links. With an error, it returns
 // what it found before.
 func (f *Filesystem) Links(ctx context.Context) (Links, error) {
-	search, err := read(ctx, f.node, operation.On("Links"), func(o *op) (*linkSearch, error) { return o.links(false), nil })
+	search, err := read(ctx, f.node, operation.On("Links"),
+		func(o *op) (*linkSearch, error) { return o.links(false), nil })
 	if err != nil {
 		return Links{}, err
 	}

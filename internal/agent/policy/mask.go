@@ -38,7 +38,8 @@ func ParseMask(text string) (Mask, error) {
 	case len(parts) == 3:
 		m.version, m.method = parts[1], parts[2]
 	}
-	if len(parts) > 3 || m.group == "" || m.method == "" || m.version != wildcard && !apiversion.IsValidVersion(m.version) {
+	if len(parts) > 3 || m.group == "" || m.method == "" ||
+		m.version != wildcard && !apiversion.IsValidVersion(m.version) {
 		return Mask{}, fmt.Errorf("%q selects no methods; write GROUP, GROUP/METHOD or GROUP/VERSION/METHOD, such as "+
 			"disk/v1/ListDiskIDs", text)
 	}

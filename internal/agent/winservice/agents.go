@@ -4,7 +4,7 @@ package winservice
 
 import "errors"
 
-// agentNames are what distributions call the service of a CSI Proxy, ours or the original: docs/move.md has the sources.
+// agentNames are what distributions call a CSI Proxy's service, ours or the original: docs/move.md has the sources.
 var agentNames = []string{"csiproxy", "csi-proxy"}
 
 // Agents returns the services that have the name of an agent's.

@@ -112,8 +112,8 @@ type lists map[string]struct {
 	do       func(i int) (any, error)
 }
 
-// eachOf reads a document, and does what a verb does with each element, in the order of the document's type. It stops at
-// the first error, which says at which element, if there are more.
+// eachOf reads a document, and does what a verb does with each element, in the order of the document's type. It stops
+// at the first error, which says at which element, if there are more.
 func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lists) (*structpb.Struct, error) {
 	text, err := protojson.Marshal(request)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type Query struct {
 	After     uint64    // only entries with higher sequence numbers
 	Limit     int       // at most this many; 0: all
-	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all. See policy.ParseMask.
+	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all; policy.ParseMask
 	Function  string    // kernel calls of this function, in any case
 	Object    string    // calls that name this text, in any case: in the object, the arguments or the request
 	RequestID string    // one API call and the kernel calls made for it

@@ -62,7 +62,8 @@ func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 	if isStaged(d.GetPath()) {
 		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
 		if published {
-			r.add(Problem, check, what, append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again", "then "+deletePod)
+			r.add(Problem, check, what, append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again",
+				"then "+deletePod)
 			return
 		}
 		r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),

@@ -138,8 +138,8 @@ func podOf(path string) []string {
 	return nil
 }
 
-// danglingLinks returns the mount points and links that lead nowhere, and those of pods to kubelet's globalmount at which
-// nothing is mounted: a plain directory of the system disk.
+// danglingLinks returns the mount points and links that lead nowhere, and those of pods to kubelet's globalmount at
+// which nothing is mounted: a plain directory of the system disk.
 func (r *report) danglingLinks() []*admin.Link {
 	return slices.DeleteFunc(slices.Clone(r.Seen.GetLinks()),
 		func(l *admin.Link) bool { return !l.GetMissing() && !isStaged(l.GetEndsAt()) })
