@@ -155,7 +155,8 @@ func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lis
 }
 
 // each calls a function for each key of an element, in the order of its type's fields. Keys without a function are
-// refused before; a nil one is for a key that the element must have: its name.
+// refused before; a nil one is for a key that the element must have: its name. An element with no more than that is
+// refused where more can be done, since its name is not looked up.
 func (d *document) each(of any, by map[string]func() error, path ...any) error {
 	var given []string
 	for _, key := range strictyaml.Fields(reflect.TypeOf(of)) {
@@ -167,10 +168,17 @@ func (d *document) each(of any, by map[string]func() error, path ...any) error {
 		}
 		given = append(given, key)
 	}
+	names := 0
 	for key, do := range by {
-		if do == nil && !slices.Contains(given, key) {
+		if do != nil {
+			continue
+		}
+		if names++; !slices.Contains(given, key) {
 			return strictyaml.At(invalid("it has no %s", key), path...)
 		}
+	}
+	if names > 0 && names < len(by) && len(given) == names && len(path) == 2 {
+		return strictyaml.At(invalid("it has only its name, so there is nothing to do"), path...)
 	}
 	for _, key := range given {
 		if do := by[key]; do != nil {

@@ -212,6 +212,7 @@ func TestChanges(t *testing.T) {
 	s.want(200, `"number":3`, "/call/Add", `{"document":{"disks":[{"size":1073741824,"serial":"by-page"}]}}`)
 	s.want(200, "{}", "/call/Change", `{"document":{"disks":[{"number":3,"size":2147483648}]}}`)
 	s.want(200, "{}", "/call/Change", `{"document":{"smbServers":[{"name":"fs.emulated","stopped":true}]}}`)
+	s.want(400, "only its name", "/call/Change", `{"document":{"smbServers":[{"name":"typo"}]}}`)
 	s.want(200, `"id":"1"`, "/call/AddFault",
 		`{"fault":{"function":"OpenDevice","controlCode":"","fail":"ERROR_NOT_READY","times":1}}`)
 	s.want(200, `"id":"2"`, "/call/AddFault",
