@@ -22,7 +22,7 @@ func withV9(t *testing.T, rows ...Route) (Group, map[string]protoreflect.Service
 	return g, services
 }
 
-// TestAddingAVersion adds the version v9 of docs/adding-a-version.md: it takes two rows, and the proof names the fault
+// TestAddingAVersion adds the version v9 as the package comment says: it takes two rows, and the proof names the fault
 // of everything else.
 func TestAddingAVersion(t *testing.T) {
 	size := Route{"v9", "GetDiskSize", Same, "GetDiskStats", nil}

@@ -3,6 +3,36 @@
 // Package versions maps the methods of all API versions to each other. Each group has one hub version, whose methods
 // are implemented; another version's method leads to one of those. Most have the same bytes and need no conversion; the
 // others have a mapping, from old to hub for the agent, from hub to old for a client of an old agent.
+//
+// # Adding a version
+//
+// Write client/api/GROUP/VERSION/api.proto: one service, named as in the group's other versions, with unary methods.
+// The proto package is the bare version, because it is in every method's path on the wire. The newest version's
+// comments become the reference: say what a repeated call does, and which codes a driver must expect. A field that
+// means the same as in the hub gets the hub's number and type. A number of the hub never gets another meaning; a test
+// refuses it.
+//
+// Run `make generate` for stubs, clients and reference, and `make image` for the descriptors that reflection serves and
+// that buf breaking compares with; again for each change before the version's first release.
+//
+// Give each method a row in the group's table, of one [Kind]. A mapping, made by between, serves every version with the
+// same bytes and names. A request that the hub cannot hold is an [ArgumentError], one that the version cannot express
+// an [UnsupportedError]. A method of the kind Alone also needs a row `only("v9", …)` in the group's table in
+// internal/agent/node, and its operation. The agent makes an endpoint for every version in the tables.
+//
+// Record it. The test of client/api prints the entry for testdata/contract.json; raise counts there. `go test -update
+// .` in client writes exported.txt, `go test ./versions -update` the listing. Two fields that mean the same under two
+// names go into renamed in shape_test.go. testdata/addition is such a version.
+//
+// # A new hub, a new group
+//
+// A version whose methods do more than the hub's becomes the hub: Hub changes, the old hub's methods get rows, and
+// every row leads to the new one's. The operations in internal/agent/node and client/csiproxy/client.go take its
+// messages.
+//
+// A new group needs a table here, listed in [Groups], and one in internal/agent/node, listed in tables; a field of
+// csiproxy.Client, and a place in the chart's values.schema.json. Our own groups' names begin with node, and their
+// record is client/api/testdata/own.json.
 package versions
 
 import (

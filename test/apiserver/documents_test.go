@@ -17,11 +17,14 @@ var typed = regexp.MustCompile("(?s)```sh\n(kubectl [^`]*)```\n\n\\*Not run in C
 // The commands of the documents do what the documents say, from the first to the last.
 func testDocuments(t *testing.T, c *cluster) {
 	var blocks []string
-	for _, match := range typed.FindAllStringSubmatch(read(t, "docs/install.md"), -1) {
-		blocks = append(blocks, match[1])
+	for _, page := range []string{"docs/install.md", "docs/move.md"} {
+		for _, match := range typed.FindAllStringSubmatch(read(t, page), -1) {
+			blocks = append(blocks, match[1])
+		}
 	}
-	if len(blocks) != 3 {
-		t.Fatalf("docs/install.md has %d blocks for a cluster, want the chart's, the look at it, and the move from the original", len(blocks))
+	if len(blocks) != 4 {
+		t.Fatalf("the pages have %d blocks for a cluster, want the chart's and the look at it in docs/install.md, the "+
+			"move and the return in docs/move.md", len(blocks))
 	}
 	if match := typed.FindStringSubmatch(read(t, "charts/csi-proxy/README.md")); len(match) != 2 || match[1] != blocks[0] {
 		t.Errorf("the chart's README installs otherwise than docs/install.md: %q", match)

@@ -13,8 +13,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. Its README describes the files and the
-// lines of control.txt.
+// A wmiFake is the fake WMI of test/windows/fakes/wmi, in the place of Wine's. test/windows/fakes/README.md
+// describes the files and the lines of control.txt.
 type wmiFake struct{ fakeFolder }
 
 const wmiFolder = `C:\wmi-fake`

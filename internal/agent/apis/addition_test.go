@@ -30,8 +30,8 @@ import (
 
 //go:generate env GOWORK=off go -C ../../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
 
-// TestAddedVersionIsServed serves the version v9 of docs/adding-a-version.md on a socket: the agent needs nothing but
-// its rows.
+// TestAddedVersionIsServed serves the version v9 of client/versions/testdata/addition on a socket: the agent needs
+// nothing but its rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{

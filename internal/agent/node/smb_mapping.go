@@ -38,6 +38,9 @@ func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secr
 				return nil
 			}
 		}
+		// Without credentials SYSTEM would log in, whom a server of the node's domain knows as the node's account. No source
+		// shows that Create makes a guest's mapping: New-SmbGlobalMapping, its cmdlet, requires -Credential. A guest's
+		// session is neither signed nor encrypted. Asked for in microsoft/K8s-Storage-Plugins 17 and NetApp/trident 827.
 		if userName == "" || len(password) == 0 {
 			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 				"the share %s is not mapped yet and needs a user name and a password", s.key)

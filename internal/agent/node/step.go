@@ -19,6 +19,9 @@ import (
 // repeated after a failure or a crash anywhere.
 type Steps struct{ node *Node }
 
+// stepMethods are the group's methods. A further one needs its proto and `make generate image`, a row here, its
+// operation, a scenario in test/conformance/steps_test.go, for a change an example in
+// test/reliability/sweep_steps_test.go, and `go test -update .` in client for its record.
 var stepMethods = []Method{
 	changes("StageDisk", LimitLong, (*Steps).StageDisk, fields{
 		"target_path": NamesPath, "serial_number": NamesNothing, "page83_id": NamesNothing, "ebs_volume_id": NamesNothing,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What control.txt says about the world. README.md lists the lines.
+// What control.txt says about the world. ../README.md lists the lines.
 #include "fake.h"
 
 // answers reports whether a line "KEYWORD NAME NUMBER [on OBJECT]" is about this call.

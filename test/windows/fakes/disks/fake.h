@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fake disks for programs under Wine: what the files share. README.md describes the files and the control lines. Every call that concerns a
+// Fake disks for programs under Wine: what the files share. ../README.md describes the files and the control lines. Every call that concerns a
 // device runs between enter and leave, which hold the lock of all processes; refuse records what Microsoft's page forbids.
 #ifndef FAKE_DISKS_FAKE_H
 #define FAKE_DISKS_FAKE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a fake: control.txt, in which a test says what the world is like and what it injects, and the logs. A fake's README lists its lines.
+// The files of a fake: control.txt, in which a test says what the world is like and what it injects, and the logs. README.md lists the lines of each.
 #ifndef FAKES_CONTROL_H
 #define FAKES_CONTROL_H
 

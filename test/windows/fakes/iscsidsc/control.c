@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What control.txt says about the world. README.md lists the lines.
+// What control.txt says about the world. ../README.md lists the lines.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

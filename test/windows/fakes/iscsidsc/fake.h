@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fake iscsidsc.dll for tests under Wine: what its functions share. README.md describes its files and its control
+// A fake iscsidsc.dll for tests under Wine: what its functions share. ../README.md describes its files and its control
 // lines. Each exported function runs between enter and leave, holds the lock of all processes in between, and refuses
 // what Microsoft's page forbids with refuse, which also records the violation.
 #ifndef FAKE_ISCSIDSC_FAKE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the control file orders: README.md lists its lines.
+// What the control file orders: ../README.md lists its lines.
 
 #include "wmi.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fake of the part of Windows Management Instrumentation that a client reaches through CLSID_WbemLocator, as an
-// in-process COM server. README.md says what it is for, which files it reads and writes, and what it refuses.
+// in-process COM server. ../README.md says what it is for, which files it reads and writes, and what it refuses.
 //
 // Sources: the pages of https://learn.microsoft.com/windows/win32/api/wbemcli/ and
 // https://learn.microsoft.com/windows/win32/wmisdk/ that the comments name, and mingw-w64's wbemcli.h.

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Makes testdata/golden/layout.txt, and the list of the structures for package winapi's tests, from layout.c with two
-# compilers, for x64 and for arm64, which must agree. Then compares what Go declares with the headers (command witness).
+# compilers, for x64 and for arm64, which must agree, without running it. Tests compare Go with both files. Declarations
+# come from the mingw-w64 headers, or else from Microsoft's pages, which prove only that Go follows the page.
+# Then command witness compares Go's //sys lines, calls, structures and constants with the headers by static assertions
+# of clang. headers.txt lists what they lack or declare otherwise; it fails for a missing line, and for a needless one.
 #   make.sh           write the files
 #   make.sh --check   write nothing; fail if a file is not what would be written
 # Needs the Debian packages gcc-mingw-w64-x86-64 and clang. MINGW_INCLUDE: the directory of the mingw-w64 headers.
