@@ -36,11 +36,11 @@ func testMount(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	disks := csiproxytest.Client(t, node, diskgroup.NewClientWithPipePath)
 	volumes := csiproxytest.Client(t, node, volumegroup.NewClientWithPipePath)
-	const target = csiproxytest.KubeletDir + `\plugins\my.driver\globalmount`
+	target := node.KubeletDir() + `\plugins\my.driver\globalmount`
 	number := node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1"})
 
 	// The first attempt fails halfway, because the node is not ready for a mount.
-	node.Fail(csiproxytest.Calls{Function: "SetVolumeMountPoint", Times: 1}, "ERROR_NOT_READY")
+	node.Fail(csiproxytest.Calls{Function: "SetVolumeMountPoint", Times: 1}, csiproxytest.ERROR_NOT_READY)
 	if err := mount(t.Context(), disks, volumes, number, target); err == nil {
 		t.Error("got no error")
 	}

@@ -29,18 +29,17 @@ type Calls struct {
 	Times int
 }
 
-// Fail makes kernel calls fail before they take effect. The code is a Win32 error, by name or number:
-// "ERROR_NOT_READY", "21". The disturbance ends with the node, or earlier by calling end.
-func (n *Node) Fail(calls Calls, code string) (end func()) {
+// Fail makes kernel calls fail before they take effect. The disturbance ends with the node, or earlier by calling end.
+func (n *Node) Fail(calls Calls, code WindowsError) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Error: n.errno(code)})
+	_, end = n.inject(calls, faults.Fault{Error: win32.Errno(code)})
 	return end
 }
 
 // FailAfter makes kernel calls take effect and then fail.
-func (n *Node) FailAfter(calls Calls, code string) (end func()) {
+func (n *Node) FailAfter(calls Calls, code WindowsError) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Error: n.errno(code), After: true})
+	_, end = n.inject(calls, faults.Fault{Error: win32.Errno(code), After: true})
 	return end
 }
 
@@ -113,11 +112,4 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{},
 		}
 	})
 	return reached, func() { set.Remove(id) }
-}
-
-func (n *Node) errno(text string) win32.Errno {
-	n.t.Helper()
-	code, err := faults.ParseErrno(text)
-	n.must("disturbing calls", err)
-	return code
 }

@@ -88,7 +88,7 @@ func (p *nodePlugin) Unstage(ctx context.Context, staging string) error {
 
 const (
 	volumeDir = `\plugins\kubernetes.io\csi\my.driver\globalmount`
-	staging   = csiproxytest.KubeletDir + volumeDir // of an emulated node
+	staging   = `C:\var\lib\kubelet` + volumeDir // of an emulated node
 )
 
 // newPlugin returns a plugin with clients of the versions that it is written for.
@@ -131,7 +131,7 @@ func TestStageRecovers(t *testing.T) {
 			node.AttachDisk(csiproxytest.Disk{SizeBytes: 10 << 30, SerialNumber: "vol-1"})
 
 			// The call takes effect, and the driver is told that it failed.
-			node.FailAfter(csiproxytest.Calls{Function: function, Times: 1}, "ERROR_NOT_READY")
+			node.FailAfter(csiproxytest.Calls{Function: function, Times: 1}, csiproxytest.ERROR_NOT_READY)
 			if err := plugin.Stage(t.Context(), "vol-1", staging); err == nil {
 				t.Error("the failure was not noticed")
 			}

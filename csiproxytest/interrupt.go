@@ -31,7 +31,7 @@ const sampled = 7
 //   - after it took effect: the call fails, or the connection is cut,
 //   - by the agent's death before and after: the node goes on with what it had kept, and a new agent serves it.
 //
-// A repetition must succeed, and leave the same mount points, mappings, sessions and links below KubeletDir as the
+// A repetition must succeed, and leave the same mount points, mappings, sessions and links below kubelet's directory as the
 // operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the kind; go
 // test -short tries every seventh. A stage and a publish take half a minute on two processors.
 //
@@ -190,9 +190,9 @@ func (n *Node) failOnce(calls Calls, after bool) (end func()) {
 	case calls.Method != "":
 		return n.FailRPC(calls, codes.Unavailable, "interrupted by the test")
 	case after:
-		return n.FailAfter(calls, "ERROR_NOT_READY")
+		return n.FailAfter(calls, ERROR_NOT_READY)
 	default:
-		return n.Fail(calls, "ERROR_NOT_READY")
+		return n.Fail(calls, ERROR_NOT_READY)
 	}
 }
 
@@ -228,7 +228,7 @@ type outcome struct {
 
 // outcome returns it. Volumes are left out, as each format gives them another id.
 func (n *Node) outcome() outcome {
-	o := outcome{Mappings: n.Mappings(), Sessions: n.Sessions(), Links: n.Links(KubeletDir)}
+	o := outcome{Mappings: n.Mappings(), Sessions: n.Sessions(), Links: n.Links(n.KubeletDir())}
 	for _, m := range n.Mounts() {
 		o.Mounts = append(o.Mounts, m.Path)
 	}

@@ -19,7 +19,7 @@ func TestMkdirInterrupted(t *testing.T) {
 	csiproxytest.Interrupt(t, func(t testing.TB) *csiproxytest.Node {
 		return csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
 	}, func(ctx context.Context, n *csiproxytest.Node) error {
-		_, err := n.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: csiproxytest.KubeletDir + `\pods\p`})
+		_, err := n.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: n.KubeletDir() + `\pods\p`})
 		return err
 	})
 }

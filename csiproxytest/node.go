@@ -11,7 +11,7 @@
 //
 // With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated. The agent works in
 // the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a
-// VHDX, a share one of the machine, and the test's paths are below KubeletDir of the Node. A method that needs an
+// VHDX, a share one of the machine, and the test's paths are below [Node.KubeletDir]. A method that needs an
 // emulated node skips the test: faults, reboots, the journal. The agent in the test's process changes only
 // disks that the test attached; after a running agent, others are compared. Use a machine that may be lost.
 //
@@ -47,9 +47,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
-// KubeletDir is kubelet's directory on the node, below which the agent works.
-const KubeletDir = agent.KubeletDir
-
 // stopLimit is how long a test waits at its end for operations that it left running on the node.
 const stopLimit = time.Minute
 
@@ -61,7 +58,7 @@ type Options struct {
 	// Scenario describes a new node: the path of a scenario file, or the name of a profile, as in the agent's flag
 	// -scenario. Empty: the default node.
 	Scenario string
-	// WorkingDirs are Windows directories below which the agent works, besides KubeletDir.
+	// WorkingDirs are Windows directories below which the agent works, besides kubelet's.
 	WorkingDirs []string
 	// PlainSMB turns off the requirement of encryption on SMB global mappings.
 	PlainSMB bool
@@ -97,7 +94,7 @@ type Node struct {
 	agent    servingAgent
 	machine  nodeMachine
 	emulated *emulation.Agent // the agent; nil on a real node
-	kubelet  string           // KubeletDir
+	kubelet  string           // what KubeletDir returns
 	plain    bool             // Options.PlainPipes
 	log      *logLines        // the agent's log; nil: the caller keeps it
 	logger   klog.Logger
@@ -133,7 +130,7 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &described},
 		Config: agent.Config{
 			Transport: transport.Options{PipePrefix: pipePrefix(o)},
-			Node:      o.config(KubeletDir),
+			Node:      o.config(agent.KubeletDir),
 			APIs:      o.served(t), Server: server.Options{Logger: o.Logger},
 		},
 	})

@@ -98,8 +98,8 @@ func calledMethod() (method string) {
 	}
 }
 
-// KubeletDir returns kubelet's directory on the node, below which the paths of a test are: KubeletDir, or on a real
-// node a directory of the test's own below it, which goes when the test ends.
+// KubeletDir returns the directory below which the paths of a test are: C:\var\lib\kubelet, or on a real node a
+// directory of the test's own below that, which goes when the test ends.
 func (n *Node) KubeletDir() string { return n.kubelet }
 
 // startReal starts a test on this machine.
@@ -112,7 +112,7 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 			t.Skipf(onlyEmulated, "Options."+name, kind)
 		}
 	}
-	n := &Node{t: t, kubelet: KubeletDir + `\` + machine.RandomName(), plain: o.PlainPipes || kind == withRunningAgent}
+	n := &Node{t: t, kubelet: agent.KubeletDir + `\` + machine.RandomName(), plain: o.PlainPipes || kind == withRunningAgent}
 	m, err := openMachine(t, n.kubelet, kind == withAgentHere)
 	n.must("preparing this machine", err)
 	n.machine = m

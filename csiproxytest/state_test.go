@@ -22,7 +22,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
-	link := csiproxytest.KubeletDir + `\pods\link`
+	link := n.KubeletDir() + `\pods\link`
 	ctx := t.Context()
 	for _, err := range []error{
 		done(n.SMB.NewSmbGlobalMapping(ctx, &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
@@ -51,7 +51,7 @@ func TestState(t *testing.T) {
 	if got := n.Mounts(); len(got) != 1 || got[0].Path != staging {
 		t.Errorf("mounts: got %v", got)
 	}
-	if got, want := n.Links(csiproxytest.KubeletDir),
+	if got, want := n.Links(n.KubeletDir()),
 		[]csiproxytest.Link{{Path: link, Target: staging}}; !slices.Equal(got, want) {
 		t.Errorf("links: got %v, want %v", got, want)
 	}
@@ -68,7 +68,7 @@ func TestWait(t *testing.T) {
 	after := n.Newest()
 	done := make(chan error, 1)
 	go func() {
-		_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: csiproxytest.KubeletDir + `\pods\p`})
+		_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: n.KubeletDir() + `\pods\p`})
 		done <- err
 	}()
 	if call := n.Wait(csiproxytest.Query{After: after, Method: "filesystem/Mkdir"}); call.GetSequence() <= after {

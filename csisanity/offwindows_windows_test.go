@@ -46,7 +46,7 @@ type outside struct {
 
 func (n outside) Client() *csiproxy.Client { return n.client }
 
-func (outside) KubeletDir() string { return csiproxytest.KubeletDir }
+func (outside) KubeletDir() string { return `C:\var\lib\kubelet` }
 
 func (outside) FileServer() csiproxytest.FileServer {
 	return csiproxytest.FileServer{Name: "fs.emulated", User: "csi", Password: "csi-password"}

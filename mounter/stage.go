@@ -20,8 +20,8 @@ type StageOptions struct {
 	// KeepSize leaves a volume that is smaller than its disk as it is.
 	KeepSize bool
 	// Access is added to the access list of the root directory of a volume that holds nothing yet; Device.Access says
-	// what became of it. S-1-5-93-2-2 is ContainerUser.
-	Access []*csiproxy.AccessEntry
+	// what became of it.
+	Access []Access
 }
 
 // A Device is a volume and the disk that it lies on.
@@ -29,7 +29,7 @@ type Device struct {
 	Disk   uint32 // the disk's number, which changes when disks come and go
 	Volume string // \\?\Volume{GUID}\
 	Size   Size
-	Access csiproxy.AccessResult // whether StageOptions.Access is in the access list
+	Access AccessResult // whether StageOptions.Access is in the access list
 }
 
 // A Size is the size of a volume, in bytes.
@@ -52,13 +52,13 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 		return Device{}, err
 	}
 	request.TargetPath, request.ReadOnly, request.KeepSize = windowsPath(target), options.ReadOnly, options.KeepSize
-	request.Access = options.Access
+	request.Access = entries(options.Access)
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
 	_, numbered := request.GetDisk().(*api.StageDiskRequest_DiskNumber)
 	if !numbered && errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits, and answers just before the deadline
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
-	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: answer.GetAccess(),
+	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: AccessResult(answer.GetAccess()),
 		Size: Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}}, m.step(ctx, err)
 }
 

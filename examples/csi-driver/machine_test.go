@@ -101,7 +101,7 @@ func (m *machine) must(what string, err error) {
 
 func (m *machine) Client() *csiproxy.Client { return m.client }
 
-func (*machine) KubeletDir() string { return csiproxytest.KubeletDir }
+func (*machine) KubeletDir() string { return `C:\var\lib\kubelet` }
 
 func (*machine) FileServer() csiproxytest.FileServer {
 	return csiproxytest.FileServer{Name: "fs.emulated", User: "csi", Password: "csi-password"}

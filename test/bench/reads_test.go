@@ -25,6 +25,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
@@ -36,7 +37,7 @@ const diskBytes = 64 << 20
 
 // plugins is a directory in which the agent works, and staged is where kubelet has a volume of a driver staged.
 const (
-	plugins = csiproxytest.KubeletDir + `\plugins`
+	plugins = node.KubeletDir + `\plugins`
 	driver  = plugins + `\kubernetes.io\csi\bench.example`
 	staged  = driver + `\2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae\globalmount`
 )

@@ -40,7 +40,7 @@ func TestEmptyRootDirectory(t *testing.T) {
 	for _, notFound := range []string{"true", "false"} {
 		n := caller.Start(t, testnode.Options{})
 		n.SetSwitch("emptyRootNotFound", notFound)
-		n.FailAfter(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, "ERROR_BUSY") // and is looked at again
+		n.FailAfter(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, csiproxytest.ERROR_BUSY) // and is looked at again
 		n.OK(n.FormatVolume(n.Formatted(1)))
 		if formatted := n.Called("FormatVolume"); len(formatted) != 1 {
 			t.Errorf("not found: %s: formatted %d times", notFound, len(formatted))

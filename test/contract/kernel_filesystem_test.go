@@ -5,7 +5,7 @@ package contract
 import (
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 )
 
 const (
@@ -57,7 +57,7 @@ func filesystemExamples() []kernelExample {
 		{"PathExists", "a directory", nil, exists(plugins)},
 		{"PathExists", "a directory, 6 deep", deep, exists(plugins + below(5))},
 		{"PathExists", "a directory, 12 deep", deep, exists(plugins + below(11))},
-		{"PathExists", "missing", nil, exists(csiproxytest.KubeletDir + `\missing`)},
+		{"PathExists", "missing", nil, exists(node.KubeletDir + `\missing`)},
 		{"PathExists", "missing, 6 deep", deep, exists(plugins + below(4) + `\missing`)},
 		{"PathExists", "missing, 12 deep", deep, exists(plugins + below(10) + `\missing`)},
 		{"PathExists", "missing, and its parent", nil, exists(stagingDir + `\missing`)},

@@ -56,7 +56,7 @@ func volumeExamples() []kernelExample {
 		{"FormatVolume", "blank", partitioned, format},
 		{"FormatVolume", "blank, and not known to the storage provider yet", func(w *exampleNode) {
 			partitioned(w)
-			w.Fail(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, "40006")
+			w.Fail(csiproxytest.Calls{Function: "FormatVolume", Times: 1}, 40006)
 		}, format},
 		{"FormatVolume", "formatted already", withVolume, format},
 		{"ResizeVolume", "the disk has grown", func(w *exampleNode) { withVolume(w); w.GrowDisk(1, 11<<30) }, resize},

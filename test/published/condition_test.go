@@ -32,13 +32,13 @@ func TestConditionOfDisk(t *testing.T) {
 	check(t, "making room", os.Truncate(filler, 8<<30))
 	wellAt(t, m, staging, publish)
 
-	end := n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_DISK_CORRUPT")
+	end := n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_DISK_CORRUPT)
 	illAt(t, m, "DISK_CORRUPT", staging, publish)
 	end()
-	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_UNRECOGNIZED_VOLUME")
+	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_UNRECOGNIZED_VOLUME)
 	illAt(t, m, reason.NotFormatted, staging, publish)
 	end()
-	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, "ERROR_NOT_READY")
+	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_NOT_READY)
 	if c, err := m.Condition(t.Context(), staging); err == nil {
 		t.Errorf("a volume that is not ready is %+v, want an error: it is not known", c)
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
@@ -28,7 +28,7 @@ type kubeletFiles struct {
 }
 
 func (f kubeletFiles) ReadLink(name string) (string, error) {
-	return f.node.Emulated.Readlink(csiproxytest.KubeletDir + `\` + strings.ReplaceAll(name, "/", `\`))
+	return f.node.Emulated.Readlink(node.KubeletDir + `\` + strings.ReplaceAll(name, "/", `\`))
 }
 
 // Lstat says of what is a link to Windows that it is one. It fails for a driver's socket, as after a crash of Windows.
@@ -57,7 +57,7 @@ func (linkInfo) Mode() fs.FileMode { return fs.ModeSymlink }
 // TestMountRefs: the other paths of a volume are found, and no others. A name that cannot be read is an error.
 func TestMountRefs(t *testing.T) {
 	t.Parallel()
-	const kubelet = csiproxytest.KubeletDir
+	const kubelet = node.KubeletDir
 	n, m := start(t)
 	ctx := t.Context()
 	pod := func(uid string) string {

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -75,7 +78,7 @@ func TestStageFromEveryState(t *testing.T) {
 		{name: "raw", make: func(subject) {}},
 		{name: "initialised", make: func(s subject) {
 			defer s.Fail(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_SET_DRIVE_LAYOUT_EX"},
-				"ERROR_IO_DEVICE")()
+				csiproxytest.ERROR_IO_DEVICE)()
 			if err := s.partition(t); err == nil {
 				t.Error("the disk was partitioned although Windows wrote no partition")
 			}
@@ -130,6 +133,33 @@ func TestStageFromEveryState(t *testing.T) {
 		}
 		check(t, "unstaging", m.Unstage(t.Context(), s.at))
 		n.DetachDisk(s.disk)
+	}
+}
+
+// TestStageAccess: what the options allow is in the list of a new volume; a volume that holds a file keeps its list.
+func TestStageAccess(t *testing.T) {
+	t.Parallel()
+	n, m := start(t)
+	for i, step := range []struct {
+		access []mounter.Access
+		want   mounter.AccessResult
+	}{
+		{[]mounter.Access{{SID: "S-1-5-93-2-2", Rights: mounter.Modify}}, mounter.AccessAdded},
+		{[]mounter.Access{{SID: "S-1-5-93-2-2", Rights: mounter.Modify}}, mounter.AccessPresent},
+		{nil, mounter.AccessNotAsked},
+		{[]mounter.Access{{SID: "S-1-5-93-2-2", Rights: mounter.Full}}, mounter.AccessNotAdded},
+	} {
+		device, err := m.StageDisk(t.Context(), mounter.ByNumber(1), staging, mounter.StageOptions{Access: step.access})
+		if err != nil || device.Access != step.want {
+			t.Errorf("%d: staged with %v: %v, %v, want %v", i, step.access, device.Access, err, step.want)
+		}
+		if i == 2 {
+			n.WriteFile(staging+`\data`, "precious")
+		}
+	}
+	_, err := m.StageDisk(t.Context(), mounter.ByNumber(1), staging, mounter.StageOptions{Access: []mounter.Access{{}}})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Errorf("an entry without an account: %v", err)
 	}
 }
 

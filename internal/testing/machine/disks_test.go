@@ -21,7 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
-const mountedAt = csiproxytest.KubeletDir + `\mounted`
+const mountedAt = node.KubeletDir + `\mounted`
 
 // guardedNode is an agent that may change some disks of an emulated node.
 type guardedNode struct {
