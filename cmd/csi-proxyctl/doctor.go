@@ -204,9 +204,9 @@ func (a *connection) settings(ctx context.Context, f *doctor.Facts) (missing []s
 		f.Emulated.Faults = append(f.Emulated.Faults, fmt.Sprintf("fault %d: %s %s, has disturbed %d calls and holds %d",
 			s.GetId(), faults.Calls(s.GetFault()), faults.Effect(s.GetFault()), s.GetDisturbed(), s.GetHolding()))
 	}
-	if at, err := invoke(ctx, a, nodeClient.GetPath, &nodeapi.GetPathRequest{WindowsPath: `C:\`}); err == nil {
-		f.Emulated.Path = at.GetHostPath()
-		f.Emulated.FreeBytes, f.Emulated.SizeBytes = space(at.GetHostPath())
+	if at, err := partAt[string](ctx, a, "hostPath", `C:\`); err == nil {
+		f.Emulated.Path = at
+		f.Emulated.FreeBytes, f.Emulated.SizeBytes = space(at)
 	}
 	addMissing := func(what string, err error) {
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {

@@ -16,7 +16,7 @@ import (
 type nodeClient = nodeapi.EmulatedNodeClient
 
 func nodeCommand(a *connection) *cobra.Command {
-	path := query(a, "path", "Print where on this host a path of the node is", nodeClient.GetPath, nil, "WINPATH")
+	path := atPath(a, "path", "Print where on this host a path of the node is", "hostPath", text("hostPath"))
 	path.Long = path.Short + ". Links and mount points are followed; the last component may be missing."
 	saved := &nodeapi.SaveNodeRequest{}
 	save := changeWith(a, "save", "Copy the node, with its disks and their files, into a new directory", saved,
@@ -30,22 +30,24 @@ agent goes on as after the death of this one. It holds the node's secrets, and i
 reboot, and all that the node had is gone, its detached disks too.`
 	return group("node", "Control an emulated node: its hardware, its cloud and its administrator",
 		diskCommand(a), accessCommand(a), smbCommand(a), iscsiCommand(a), serviceCommand(a), faultCommand(a), path,
-		query(a, "readlink", "Print the target of a link or mount point", nodeClient.Readlink, nil, "WINPATH"),
+		atPath(a, "readlink", "Print the target of a link or mount point", "linkTarget", text("target")),
 		change(a, "reboot", "Reboot the node; returns when the agent serves it again", nodeClient.Reboot),
 		save, restore)
 }
 
 func accessCommand(a *connection) *cobra.Command {
-	return query(a, "access", "Print the access list of the root directory of the volume at a path",
-		nodeClient.GetAccess, func(_ []string, r *nodeapi.GetAccessResponse) answer {
-			found := answer{value: message{r}, rows: []string{"SID\tRIGHTS\tINHERITED"}}
-			for _, e := range r.GetEntries() {
-				rights := map[uint32]string{0x1200a9: "read", 0x1301bf: "modify", 0x1f01ff: "full"}[e.GetMask()]
-				found.rows = append(found.rows,
-					cells(e.GetSid(), cmp.Or(rights, fmt.Sprintf("%#x", e.GetMask())), e.GetInherited()))
-			}
-			return found
-		}, "WINPATH")
+	type entry struct {
+		SID       string `json:"sid"`
+		Mask      uint32 `json:"mask"`
+		Inherited bool   `json:"inherited"`
+	}
+	return atPath(a, "access", "Print the access list of the root directory of the volume at a path", "access",
+		func(list []entry) answer {
+			return table("entries", "SID\tRIGHTS\tINHERITED", list, func(e entry) (any, []any) {
+				rights := map[uint32]string{0x1200a9: "read", 0x1301bf: "modify", 0x1f01ff: "full"}[e.Mask]
+				return e, []any{e.SID, cmp.Or(rights, fmt.Sprintf("%#x", e.Mask)), e.Inherited}
+			})
+		})
 }
 
 func faultCommand(a *connection) *cobra.Command {

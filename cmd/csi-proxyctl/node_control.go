@@ -57,12 +57,30 @@ func (a *connection) controls(c *cobra.Command, do verb, list string, of func(ar
 }
 
 // part gets a part of the node.
-func part[T any](ctx context.Context, a *connection, name string) (value T, err error) {
-	r, err := invoke(ctx, a, nodeClient.Get, &nodeapi.GetRequest{Part: name})
+func part[T any](ctx context.Context, a *connection, name string) (T, error) {
+	return partAt[T](ctx, a, name, "")
+}
+
+// partAt gets a part of the node that is of a path.
+func partAt[T any](ctx context.Context, a *connection, name, path string) (value T, err error) {
+	r, err := invoke(ctx, a, nodeClient.Get, &nodeapi.GetRequest{Part: name, WindowsPath: path})
 	if err != nil {
 		return value, err
 	}
 	return nodeapi.Part[T](r.GetDocument(), name)
+}
+
+// atPath returns a command that prints a part of the node that is of a path.
+func atPath[T any](a *connection, name, short, part string, show func(T) answer) *cobra.Command {
+	return a.runs(a.command(name, short, "WINPATH"), func(ctx context.Context, args []string) (answer, error) {
+		value, err := partAt[T](ctx, a, part, args[0])
+		return show(value), err
+	})
+}
+
+// text returns what shows a text, under a name.
+func text(name string) func(string) answer {
+	return func(value string) answer { return answer{value: element{name: value}, rows: []string{value}} }
 }
 
 // flagged returns the element that a command's flags describe, by the key of each flag.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
 
@@ -33,11 +32,11 @@ func (a *connection) staged(ctx context.Context, f *doctor.Facts) map[string]doc
 		}
 		dir := path[:strings.LastIndexByte(strings.TrimSuffix(path, `\`), '\\')]
 		if f.Emulated.Path != "" {
-			at, err := invoke(ctx, a, nodeClient.GetPath, &nodeapi.GetPathRequest{WindowsPath: dir})
+			at, err := partAt[string](ctx, a, "hostPath", dir)
 			if err != nil {
 				continue
 			}
-			dir = at.GetHostPath()
+			dir = at
 		} else if runtime.GOOS != "windows" {
 			continue
 		}

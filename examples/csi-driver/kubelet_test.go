@@ -177,7 +177,8 @@ func (k *kubelet) read(pod, dir, want string) {
 
 func (k *kubelet) hostPath(windowsPath string) string {
 	k.t.Helper()
-	return ask(k.machine, k.admin.GetPath, &nodeapi.GetPathRequest{WindowsPath: windowsPath}).GetHostPath()
+	r := ask(k.machine, k.admin.Get, &nodeapi.GetRequest{Part: "hostPath", WindowsPath: windowsPath})
+	return r.GetDocument().GetFields()["hostPath"].GetStringValue()
 }
 
 // gone fails the test if anything of the volume is left on the node.

@@ -38,11 +38,15 @@ func (k killed) onFile(path string, work func(hostPath string) error) error {
 		return err
 	}
 	defer c.Close() //nolint:errcheck // over
-	at, err := c.GetPath(context.Background(), &nodeapi.GetPathRequest{WindowsPath: path})
+	r, err := c.Get(context.Background(), &nodeapi.GetRequest{Part: "hostPath", WindowsPath: path})
 	if err != nil {
 		return err
 	}
-	return work(at.GetHostPath())
+	at, err := nodeapi.Part[string](r.GetDocument(), "hostPath")
+	if err != nil {
+		return err
+	}
+	return work(at)
 }
 
 // launch starts an agent. One that does not come up after a kill is what is looked for.

@@ -492,43 +492,6 @@ func (x *RemoveFaultRequest) GetId() uint64 {
 	return 0
 }
 
-// RemoveFaultResponse is empty.
-type RemoveFaultResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RemoveFaultResponse) Reset() {
-	*x = RemoveFaultResponse{}
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RemoveFaultResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RemoveFaultResponse) ProtoMessage() {}
-
-func (x *RemoveFaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_fault_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RemoveFaultResponse.ProtoReflect.Descriptor instead.
-func (*RemoveFaultResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_fault_proto_rawDescGZIP(), []int{7}
-}
-
 var File_emulated_v1alpha1_fault_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_fault_proto_rawDesc = "" +
@@ -564,8 +527,7 @@ const file_emulated_v1alpha1_fault_proto_rawDesc = "" +
 	"\tdisturbed\x18\x03 \x01(\x04R\tdisturbed\x12\x18\n" +
 	"\aholding\x18\x04 \x01(\x04R\aholding\"$\n" +
 	"\x12RemoveFaultRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\x15\n" +
-	"\x13RemoveFaultResponseBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
+	"\x02id\x18\x01 \x01(\x04R\x02idBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
 
 var (
 	file_emulated_v1alpha1_fault_proto_rawDescOnce sync.Once
@@ -579,16 +541,15 @@ func file_emulated_v1alpha1_fault_proto_rawDescGZIP() []byte {
 	return file_emulated_v1alpha1_fault_proto_rawDescData
 }
 
-var file_emulated_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_emulated_v1alpha1_fault_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_emulated_v1alpha1_fault_proto_goTypes = []any{
-	(*Fault)(nil),               // 0: csiproxy.emulated.v1alpha1.Fault
-	(*AddFaultRequest)(nil),     // 1: csiproxy.emulated.v1alpha1.AddFaultRequest
-	(*AddFaultResponse)(nil),    // 2: csiproxy.emulated.v1alpha1.AddFaultResponse
-	(*ListFaultsRequest)(nil),   // 3: csiproxy.emulated.v1alpha1.ListFaultsRequest
-	(*ListFaultsResponse)(nil),  // 4: csiproxy.emulated.v1alpha1.ListFaultsResponse
-	(*FaultStatus)(nil),         // 5: csiproxy.emulated.v1alpha1.FaultStatus
-	(*RemoveFaultRequest)(nil),  // 6: csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	(*RemoveFaultResponse)(nil), // 7: csiproxy.emulated.v1alpha1.RemoveFaultResponse
+	(*Fault)(nil),              // 0: csiproxy.emulated.v1alpha1.Fault
+	(*AddFaultRequest)(nil),    // 1: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*AddFaultResponse)(nil),   // 2: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsRequest)(nil),  // 3: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*ListFaultsResponse)(nil), // 4: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*FaultStatus)(nil),        // 5: csiproxy.emulated.v1alpha1.FaultStatus
+	(*RemoveFaultRequest)(nil), // 6: csiproxy.emulated.v1alpha1.RemoveFaultRequest
 }
 var file_emulated_v1alpha1_fault_proto_depIdxs = []int32{
 	0, // 0: csiproxy.emulated.v1alpha1.AddFaultRequest.fault:type_name -> csiproxy.emulated.v1alpha1.Fault
@@ -612,7 +573,7 @@ func file_emulated_v1alpha1_fault_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_fault_proto_rawDesc), len(file_emulated_v1alpha1_fault_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

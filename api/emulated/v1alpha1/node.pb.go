@@ -11,6 +11,7 @@ package emulatedv1alpha1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	structpb "google.golang.org/protobuf/types/known/structpb"
 	reflect "reflect"
 	sync "sync"
@@ -79,43 +80,6 @@ func (x *SaveNodeRequest) GetClone() bool {
 	return false
 }
 
-// SaveNodeResponse is empty.
-type SaveNodeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SaveNodeResponse) Reset() {
-	*x = SaveNodeResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SaveNodeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SaveNodeResponse) ProtoMessage() {}
-
-func (x *SaveNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SaveNodeResponse.ProtoReflect.Descriptor instead.
-func (*SaveNodeResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{1}
-}
-
 // RestoreNodeRequest names the saved node.
 type RestoreNodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -127,7 +91,7 @@ type RestoreNodeRequest struct {
 
 func (x *RestoreNodeRequest) Reset() {
 	*x = RestoreNodeRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -139,7 +103,7 @@ func (x *RestoreNodeRequest) String() string {
 func (*RestoreNodeRequest) ProtoMessage() {}
 
 func (x *RestoreNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -152,7 +116,7 @@ func (x *RestoreNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreNodeRequest.ProtoReflect.Descriptor instead.
 func (*RestoreNodeRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{2}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *RestoreNodeRequest) GetDirectory() string {
@@ -162,55 +126,20 @@ func (x *RestoreNodeRequest) GetDirectory() string {
 	return ""
 }
 
-// RestoreNodeResponse is empty.
-type RestoreNodeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RestoreNodeResponse) Reset() {
-	*x = RestoreNodeResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RestoreNodeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RestoreNodeResponse) ProtoMessage() {}
-
-func (x *RestoreNodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RestoreNodeResponse.ProtoReflect.Descriptor instead.
-func (*RestoreNodeResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{3}
-}
-
 // GetRequest says what to get.
 type GetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A key of the document: "detachedDisks". Empty: all of them.
-	Part          string `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	// A key of the document: "detachedDisks". Empty: all of them that are of no path.
+	Part string `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
+	// Of the parts "hostPath", "linkTarget" and "access": a Windows path of the node; \var\lib\kubelet is on drive C.
+	WindowsPath   string `protobuf:"bytes,2,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetRequest) Reset() {
 	*x = GetRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -222,7 +151,7 @@ func (x *GetRequest) String() string {
 func (*GetRequest) ProtoMessage() {}
 
 func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -235,12 +164,19 @@ func (x *GetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
 func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{4}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *GetRequest) GetPart() string {
 	if x != nil {
 		return x.Part
+	}
+	return ""
+}
+
+func (x *GetRequest) GetWindowsPath() string {
+	if x != nil {
+		return x.WindowsPath
 	}
 	return ""
 }
@@ -256,7 +192,7 @@ type GetResponse struct {
 
 func (x *GetResponse) Reset() {
 	*x = GetResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -268,7 +204,7 @@ func (x *GetResponse) String() string {
 func (*GetResponse) ProtoMessage() {}
 
 func (x *GetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -281,7 +217,7 @@ func (x *GetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResponse.ProtoReflect.Descriptor instead.
 func (*GetResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{5}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetResponse) GetDocument() *structpb.Struct {
@@ -302,7 +238,7 @@ type AddRequest struct {
 
 func (x *AddRequest) Reset() {
 	*x = AddRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -314,7 +250,7 @@ func (x *AddRequest) String() string {
 func (*AddRequest) ProtoMessage() {}
 
 func (x *AddRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -327,7 +263,7 @@ func (x *AddRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddRequest.ProtoReflect.Descriptor instead.
 func (*AddRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{6}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AddRequest) GetDocument() *structpb.Struct {
@@ -348,7 +284,7 @@ type AddResponse struct {
 
 func (x *AddResponse) Reset() {
 	*x = AddResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -360,7 +296,7 @@ func (x *AddResponse) String() string {
 func (*AddResponse) ProtoMessage() {}
 
 func (x *AddResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -373,7 +309,7 @@ func (x *AddResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddResponse.ProtoReflect.Descriptor instead.
 func (*AddResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{7}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AddResponse) GetDocument() *structpb.Struct {
@@ -394,7 +330,7 @@ type ChangeRequest struct {
 
 func (x *ChangeRequest) Reset() {
 	*x = ChangeRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +342,7 @@ func (x *ChangeRequest) String() string {
 func (*ChangeRequest) ProtoMessage() {}
 
 func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +355,7 @@ func (x *ChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeRequest.ProtoReflect.Descriptor instead.
 func (*ChangeRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{8}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ChangeRequest) GetDocument() *structpb.Struct {
@@ -427,43 +363,6 @@ func (x *ChangeRequest) GetDocument() *structpb.Struct {
 		return x.Document
 	}
 	return nil
-}
-
-// ChangeResponse is empty.
-type ChangeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ChangeResponse) Reset() {
-	*x = ChangeResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ChangeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ChangeResponse) ProtoMessage() {}
-
-func (x *ChangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ChangeResponse.ProtoReflect.Descriptor instead.
-func (*ChangeResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{9}
 }
 
 // RemoveRequest lists what to remove.
@@ -477,7 +376,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +388,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[10]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +401,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{10}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RemoveRequest) GetDocument() *structpb.Struct {
@@ -523,7 +422,7 @@ type RemoveResponse struct {
 
 func (x *RemoveResponse) Reset() {
 	*x = RemoveResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -535,7 +434,7 @@ func (x *RemoveResponse) String() string {
 func (*RemoveResponse) ProtoMessage() {}
 
 func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[11]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -548,7 +447,7 @@ func (x *RemoveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveResponse.ProtoReflect.Descriptor instead.
 func (*RemoveResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{11}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RemoveResponse) GetDocument() *structpb.Struct {
@@ -556,346 +455,6 @@ func (x *RemoveResponse) GetDocument() *structpb.Struct {
 		return x.Document
 	}
 	return nil
-}
-
-// GetPathRequest names the path.
-type GetPathRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node; \var\lib\kubelet is on drive C.
-	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetPathRequest) Reset() {
-	*x = GetPathRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetPathRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetPathRequest) ProtoMessage() {}
-
-func (x *GetPathRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetPathRequest.ProtoReflect.Descriptor instead.
-func (*GetPathRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *GetPathRequest) GetWindowsPath() string {
-	if x != nil {
-		return x.WindowsPath
-	}
-	return ""
-}
-
-// GetPathResponse is the host's path.
-type GetPathResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The path on the host that runs the agent.
-	HostPath      string `protobuf:"bytes,1,opt,name=host_path,json=hostPath,proto3" json:"host_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetPathResponse) Reset() {
-	*x = GetPathResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetPathResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetPathResponse) ProtoMessage() {}
-
-func (x *GetPathResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetPathResponse.ProtoReflect.Descriptor instead.
-func (*GetPathResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *GetPathResponse) GetHostPath() string {
-	if x != nil {
-		return x.HostPath
-	}
-	return ""
-}
-
-// ReadlinkRequest names the link or mount point.
-type ReadlinkRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node.
-	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReadlinkRequest) Reset() {
-	*x = ReadlinkRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReadlinkRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReadlinkRequest) ProtoMessage() {}
-
-func (x *ReadlinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReadlinkRequest.ProtoReflect.Descriptor instead.
-func (*ReadlinkRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *ReadlinkRequest) GetWindowsPath() string {
-	if x != nil {
-		return x.WindowsPath
-	}
-	return ""
-}
-
-// ReadlinkResponse is the target.
-type ReadlinkResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The target in readable form (the print name).
-	Target        string `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ReadlinkResponse) Reset() {
-	*x = ReadlinkResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ReadlinkResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ReadlinkResponse) ProtoMessage() {}
-
-func (x *ReadlinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ReadlinkResponse.ProtoReflect.Descriptor instead.
-func (*ReadlinkResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *ReadlinkResponse) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-// GetAccessRequest names the mount point.
-type GetAccessRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// A Windows path of the emulated node, or the id of a volume.
-	WindowsPath   string `protobuf:"bytes,1,opt,name=windows_path,json=windowsPath,proto3" json:"windows_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetAccessRequest) Reset() {
-	*x = GetAccessRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetAccessRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetAccessRequest) ProtoMessage() {}
-
-func (x *GetAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetAccessRequest.ProtoReflect.Descriptor instead.
-func (*GetAccessRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *GetAccessRequest) GetWindowsPath() string {
-	if x != nil {
-		return x.WindowsPath
-	}
-	return ""
-}
-
-// GetAccessResponse is the access list.
-type GetAccessResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The entries that allow something, in their order.
-	Entries       []*Access `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetAccessResponse) Reset() {
-	*x = GetAccessResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetAccessResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetAccessResponse) ProtoMessage() {}
-
-func (x *GetAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetAccessResponse.ProtoReflect.Descriptor instead.
-func (*GetAccessResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *GetAccessResponse) GetEntries() []*Access {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-// Access is an entry of an access list.
-type Access struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The account: "S-1-5-18".
-	Sid string `protobuf:"bytes,1,opt,name=sid,proto3" json:"sid,omitempty"`
-	// The rights, an ACCESS_MASK.
-	Mask uint32 `protobuf:"varint,2,opt,name=mask,proto3" json:"mask,omitempty"`
-	// Whether what is made below inherits the entry.
-	Inherited     bool `protobuf:"varint,3,opt,name=inherited,proto3" json:"inherited,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Access) Reset() {
-	*x = Access{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Access) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Access) ProtoMessage() {}
-
-func (x *Access) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Access.ProtoReflect.Descriptor instead.
-func (*Access) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Access) GetSid() string {
-	if x != nil {
-		return x.Sid
-	}
-	return ""
-}
-
-func (x *Access) GetMask() uint32 {
-	if x != nil {
-		return x.Mask
-	}
-	return 0
-}
-
-func (x *Access) GetInherited() bool {
-	if x != nil {
-		return x.Inherited
-	}
-	return false
 }
 
 // RebootRequest is empty.
@@ -907,7 +466,7 @@ type RebootRequest struct {
 
 func (x *RebootRequest) Reset() {
 	*x = RebootRequest{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -919,7 +478,7 @@ func (x *RebootRequest) String() string {
 func (*RebootRequest) ProtoMessage() {}
 
 func (x *RebootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[19]
+	mi := &file_emulated_v1alpha1_node_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -932,61 +491,23 @@ func (x *RebootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebootRequest.ProtoReflect.Descriptor instead.
 func (*RebootRequest) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{19}
-}
-
-// RebootResponse is empty.
-type RebootResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RebootResponse) Reset() {
-	*x = RebootResponse{}
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RebootResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RebootResponse) ProtoMessage() {}
-
-func (x *RebootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_emulated_v1alpha1_node_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RebootResponse.ProtoReflect.Descriptor instead.
-func (*RebootResponse) Descriptor() ([]byte, []int) {
-	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{20}
+	return file_emulated_v1alpha1_node_proto_rawDescGZIP(), []int{9}
 }
 
 var File_emulated_v1alpha1_node_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\x1a\x1cgoogle/protobuf/struct.proto\"E\n" +
+	"\x1cemulated/v1alpha1/node.proto\x12\x1acsiproxy.emulated.v1alpha1\x1a\x1demulated/v1alpha1/fault.proto\x1a\x1femulated/v1alpha1/journal.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\"E\n" +
 	"\x0fSaveNodeRequest\x12\x1c\n" +
 	"\tdirectory\x18\x01 \x01(\tR\tdirectory\x12\x14\n" +
-	"\x05clone\x18\x02 \x01(\bR\x05clone\"\x12\n" +
-	"\x10SaveNodeResponse\"2\n" +
+	"\x05clone\x18\x02 \x01(\bR\x05clone\"2\n" +
 	"\x12RestoreNodeRequest\x12\x1c\n" +
-	"\tdirectory\x18\x01 \x01(\tR\tdirectory\"\x15\n" +
-	"\x13RestoreNodeResponse\" \n" +
+	"\tdirectory\x18\x01 \x01(\tR\tdirectory\"C\n" +
 	"\n" +
 	"GetRequest\x12\x12\n" +
-	"\x04part\x18\x01 \x01(\tR\x04part\"B\n" +
+	"\x04part\x18\x01 \x01(\tR\x04part\x12!\n" +
+	"\fwindows_path\x18\x02 \x01(\tR\vwindowsPath\"B\n" +
 	"\vGetResponse\x123\n" +
 	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"A\n" +
 	"\n" +
@@ -995,46 +516,25 @@ const file_emulated_v1alpha1_node_proto_rawDesc = "" +
 	"\vAddResponse\x123\n" +
 	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"D\n" +
 	"\rChangeRequest\x123\n" +
-	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"\x10\n" +
-	"\x0eChangeResponse\"D\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"D\n" +
 	"\rRemoveRequest\x123\n" +
 	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"E\n" +
 	"\x0eRemoveResponse\x123\n" +
-	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"3\n" +
-	"\x0eGetPathRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\".\n" +
-	"\x0fGetPathResponse\x12\x1b\n" +
-	"\thost_path\x18\x01 \x01(\tR\bhostPath\"4\n" +
-	"\x0fReadlinkRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"*\n" +
-	"\x10ReadlinkResponse\x12\x16\n" +
-	"\x06target\x18\x01 \x01(\tR\x06target\"5\n" +
-	"\x10GetAccessRequest\x12!\n" +
-	"\fwindows_path\x18\x01 \x01(\tR\vwindowsPath\"Q\n" +
-	"\x11GetAccessResponse\x12<\n" +
-	"\aentries\x18\x01 \x03(\v2\".csiproxy.emulated.v1alpha1.AccessR\aentries\"L\n" +
-	"\x06Access\x12\x10\n" +
-	"\x03sid\x18\x01 \x01(\tR\x03sid\x12\x12\n" +
-	"\x04mask\x18\x02 \x01(\rR\x04mask\x12\x1c\n" +
-	"\tinherited\x18\x03 \x01(\bR\tinherited\"\x0f\n" +
-	"\rRebootRequest\"\x10\n" +
-	"\x0eRebootResponse2\xa1\v\n" +
+	"\bdocument\x18\x01 \x01(\v2\x17.google.protobuf.StructR\bdocument\"\x0f\n" +
+	"\rRebootRequest2\xfc\a\n" +
 	"\fEmulatedNode\x12V\n" +
 	"\x03Get\x12&.csiproxy.emulated.v1alpha1.GetRequest\x1a'.csiproxy.emulated.v1alpha1.GetResponse\x12V\n" +
-	"\x03Add\x12&.csiproxy.emulated.v1alpha1.AddRequest\x1a'.csiproxy.emulated.v1alpha1.AddResponse\x12_\n" +
-	"\x06Change\x12).csiproxy.emulated.v1alpha1.ChangeRequest\x1a*.csiproxy.emulated.v1alpha1.ChangeResponse\x12_\n" +
-	"\x06Remove\x12).csiproxy.emulated.v1alpha1.RemoveRequest\x1a*.csiproxy.emulated.v1alpha1.RemoveResponse\x12b\n" +
-	"\aGetPath\x12*.csiproxy.emulated.v1alpha1.GetPathRequest\x1a+.csiproxy.emulated.v1alpha1.GetPathResponse\x12e\n" +
-	"\bReadlink\x12+.csiproxy.emulated.v1alpha1.ReadlinkRequest\x1a,.csiproxy.emulated.v1alpha1.ReadlinkResponse\x12h\n" +
-	"\tGetAccess\x12,.csiproxy.emulated.v1alpha1.GetAccessRequest\x1a-.csiproxy.emulated.v1alpha1.GetAccessResponse\x12e\n" +
+	"\x03Add\x12&.csiproxy.emulated.v1alpha1.AddRequest\x1a'.csiproxy.emulated.v1alpha1.AddResponse\x12K\n" +
+	"\x06Change\x12).csiproxy.emulated.v1alpha1.ChangeRequest\x1a\x16.google.protobuf.Empty\x12_\n" +
+	"\x06Remove\x12).csiproxy.emulated.v1alpha1.RemoveRequest\x1a*.csiproxy.emulated.v1alpha1.RemoveResponse\x12e\n" +
 	"\bAddFault\x12+.csiproxy.emulated.v1alpha1.AddFaultRequest\x1a,.csiproxy.emulated.v1alpha1.AddFaultResponse\x12k\n" +
 	"\n" +
-	"ListFaults\x12-.csiproxy.emulated.v1alpha1.ListFaultsRequest\x1a..csiproxy.emulated.v1alpha1.ListFaultsResponse\x12n\n" +
-	"\vRemoveFault\x12..csiproxy.emulated.v1alpha1.RemoveFaultRequest\x1a/.csiproxy.emulated.v1alpha1.RemoveFaultResponse\x12n\n" +
-	"\vListJournal\x12..csiproxy.emulated.v1alpha1.ListJournalRequest\x1a/.csiproxy.emulated.v1alpha1.ListJournalResponse\x12_\n" +
-	"\x06Reboot\x12).csiproxy.emulated.v1alpha1.RebootRequest\x1a*.csiproxy.emulated.v1alpha1.RebootResponse\x12e\n" +
-	"\bSaveNode\x12+.csiproxy.emulated.v1alpha1.SaveNodeRequest\x1a,.csiproxy.emulated.v1alpha1.SaveNodeResponse\x12n\n" +
-	"\vRestoreNode\x12..csiproxy.emulated.v1alpha1.RestoreNodeRequest\x1a/.csiproxy.emulated.v1alpha1.RestoreNodeResponseBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
+	"ListFaults\x12-.csiproxy.emulated.v1alpha1.ListFaultsRequest\x1a..csiproxy.emulated.v1alpha1.ListFaultsResponse\x12U\n" +
+	"\vRemoveFault\x12..csiproxy.emulated.v1alpha1.RemoveFaultRequest\x1a\x16.google.protobuf.Empty\x12n\n" +
+	"\vListJournal\x12..csiproxy.emulated.v1alpha1.ListJournalRequest\x1a/.csiproxy.emulated.v1alpha1.ListJournalResponse\x12K\n" +
+	"\x06Reboot\x12).csiproxy.emulated.v1alpha1.RebootRequest\x1a\x16.google.protobuf.Empty\x12O\n" +
+	"\bSaveNode\x12+.csiproxy.emulated.v1alpha1.SaveNodeRequest\x1a\x16.google.protobuf.Empty\x12U\n" +
+	"\vRestoreNode\x12..csiproxy.emulated.v1alpha1.RestoreNodeRequest\x1a\x16.google.protobuf.EmptyBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
 
 var (
 	file_emulated_v1alpha1_node_proto_rawDescOnce sync.Once
@@ -1048,80 +548,62 @@ func file_emulated_v1alpha1_node_proto_rawDescGZIP() []byte {
 	return file_emulated_v1alpha1_node_proto_rawDescData
 }
 
-var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_emulated_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_emulated_v1alpha1_node_proto_goTypes = []any{
 	(*SaveNodeRequest)(nil),     // 0: csiproxy.emulated.v1alpha1.SaveNodeRequest
-	(*SaveNodeResponse)(nil),    // 1: csiproxy.emulated.v1alpha1.SaveNodeResponse
-	(*RestoreNodeRequest)(nil),  // 2: csiproxy.emulated.v1alpha1.RestoreNodeRequest
-	(*RestoreNodeResponse)(nil), // 3: csiproxy.emulated.v1alpha1.RestoreNodeResponse
-	(*GetRequest)(nil),          // 4: csiproxy.emulated.v1alpha1.GetRequest
-	(*GetResponse)(nil),         // 5: csiproxy.emulated.v1alpha1.GetResponse
-	(*AddRequest)(nil),          // 6: csiproxy.emulated.v1alpha1.AddRequest
-	(*AddResponse)(nil),         // 7: csiproxy.emulated.v1alpha1.AddResponse
-	(*ChangeRequest)(nil),       // 8: csiproxy.emulated.v1alpha1.ChangeRequest
-	(*ChangeResponse)(nil),      // 9: csiproxy.emulated.v1alpha1.ChangeResponse
-	(*RemoveRequest)(nil),       // 10: csiproxy.emulated.v1alpha1.RemoveRequest
-	(*RemoveResponse)(nil),      // 11: csiproxy.emulated.v1alpha1.RemoveResponse
-	(*GetPathRequest)(nil),      // 12: csiproxy.emulated.v1alpha1.GetPathRequest
-	(*GetPathResponse)(nil),     // 13: csiproxy.emulated.v1alpha1.GetPathResponse
-	(*ReadlinkRequest)(nil),     // 14: csiproxy.emulated.v1alpha1.ReadlinkRequest
-	(*ReadlinkResponse)(nil),    // 15: csiproxy.emulated.v1alpha1.ReadlinkResponse
-	(*GetAccessRequest)(nil),    // 16: csiproxy.emulated.v1alpha1.GetAccessRequest
-	(*GetAccessResponse)(nil),   // 17: csiproxy.emulated.v1alpha1.GetAccessResponse
-	(*Access)(nil),              // 18: csiproxy.emulated.v1alpha1.Access
-	(*RebootRequest)(nil),       // 19: csiproxy.emulated.v1alpha1.RebootRequest
-	(*RebootResponse)(nil),      // 20: csiproxy.emulated.v1alpha1.RebootResponse
-	(*structpb.Struct)(nil),     // 21: google.protobuf.Struct
-	(*AddFaultRequest)(nil),     // 22: csiproxy.emulated.v1alpha1.AddFaultRequest
-	(*ListFaultsRequest)(nil),   // 23: csiproxy.emulated.v1alpha1.ListFaultsRequest
-	(*RemoveFaultRequest)(nil),  // 24: csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	(*ListJournalRequest)(nil),  // 25: csiproxy.emulated.v1alpha1.ListJournalRequest
-	(*AddFaultResponse)(nil),    // 26: csiproxy.emulated.v1alpha1.AddFaultResponse
-	(*ListFaultsResponse)(nil),  // 27: csiproxy.emulated.v1alpha1.ListFaultsResponse
-	(*RemoveFaultResponse)(nil), // 28: csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	(*ListJournalResponse)(nil), // 29: csiproxy.emulated.v1alpha1.ListJournalResponse
+	(*RestoreNodeRequest)(nil),  // 1: csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	(*GetRequest)(nil),          // 2: csiproxy.emulated.v1alpha1.GetRequest
+	(*GetResponse)(nil),         // 3: csiproxy.emulated.v1alpha1.GetResponse
+	(*AddRequest)(nil),          // 4: csiproxy.emulated.v1alpha1.AddRequest
+	(*AddResponse)(nil),         // 5: csiproxy.emulated.v1alpha1.AddResponse
+	(*ChangeRequest)(nil),       // 6: csiproxy.emulated.v1alpha1.ChangeRequest
+	(*RemoveRequest)(nil),       // 7: csiproxy.emulated.v1alpha1.RemoveRequest
+	(*RemoveResponse)(nil),      // 8: csiproxy.emulated.v1alpha1.RemoveResponse
+	(*RebootRequest)(nil),       // 9: csiproxy.emulated.v1alpha1.RebootRequest
+	(*structpb.Struct)(nil),     // 10: google.protobuf.Struct
+	(*AddFaultRequest)(nil),     // 11: csiproxy.emulated.v1alpha1.AddFaultRequest
+	(*ListFaultsRequest)(nil),   // 12: csiproxy.emulated.v1alpha1.ListFaultsRequest
+	(*RemoveFaultRequest)(nil),  // 13: csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	(*ListJournalRequest)(nil),  // 14: csiproxy.emulated.v1alpha1.ListJournalRequest
+	(*emptypb.Empty)(nil),       // 15: google.protobuf.Empty
+	(*AddFaultResponse)(nil),    // 16: csiproxy.emulated.v1alpha1.AddFaultResponse
+	(*ListFaultsResponse)(nil),  // 17: csiproxy.emulated.v1alpha1.ListFaultsResponse
+	(*ListJournalResponse)(nil), // 18: csiproxy.emulated.v1alpha1.ListJournalResponse
 }
 var file_emulated_v1alpha1_node_proto_depIdxs = []int32{
-	21, // 0: csiproxy.emulated.v1alpha1.GetResponse.document:type_name -> google.protobuf.Struct
-	21, // 1: csiproxy.emulated.v1alpha1.AddRequest.document:type_name -> google.protobuf.Struct
-	21, // 2: csiproxy.emulated.v1alpha1.AddResponse.document:type_name -> google.protobuf.Struct
-	21, // 3: csiproxy.emulated.v1alpha1.ChangeRequest.document:type_name -> google.protobuf.Struct
-	21, // 4: csiproxy.emulated.v1alpha1.RemoveRequest.document:type_name -> google.protobuf.Struct
-	21, // 5: csiproxy.emulated.v1alpha1.RemoveResponse.document:type_name -> google.protobuf.Struct
-	18, // 6: csiproxy.emulated.v1alpha1.GetAccessResponse.entries:type_name -> csiproxy.emulated.v1alpha1.Access
-	4,  // 7: csiproxy.emulated.v1alpha1.EmulatedNode.Get:input_type -> csiproxy.emulated.v1alpha1.GetRequest
-	6,  // 8: csiproxy.emulated.v1alpha1.EmulatedNode.Add:input_type -> csiproxy.emulated.v1alpha1.AddRequest
-	8,  // 9: csiproxy.emulated.v1alpha1.EmulatedNode.Change:input_type -> csiproxy.emulated.v1alpha1.ChangeRequest
-	10, // 10: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:input_type -> csiproxy.emulated.v1alpha1.RemoveRequest
-	12, // 11: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:input_type -> csiproxy.emulated.v1alpha1.GetPathRequest
-	14, // 12: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:input_type -> csiproxy.emulated.v1alpha1.ReadlinkRequest
-	16, // 13: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:input_type -> csiproxy.emulated.v1alpha1.GetAccessRequest
-	22, // 14: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
-	23, // 15: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
-	24, // 16: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
-	25, // 17: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
-	19, // 18: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
-	0,  // 19: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
-	2,  // 20: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
-	5,  // 21: csiproxy.emulated.v1alpha1.EmulatedNode.Get:output_type -> csiproxy.emulated.v1alpha1.GetResponse
-	7,  // 22: csiproxy.emulated.v1alpha1.EmulatedNode.Add:output_type -> csiproxy.emulated.v1alpha1.AddResponse
-	9,  // 23: csiproxy.emulated.v1alpha1.EmulatedNode.Change:output_type -> csiproxy.emulated.v1alpha1.ChangeResponse
-	11, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:output_type -> csiproxy.emulated.v1alpha1.RemoveResponse
-	13, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.GetPath:output_type -> csiproxy.emulated.v1alpha1.GetPathResponse
-	15, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.Readlink:output_type -> csiproxy.emulated.v1alpha1.ReadlinkResponse
-	17, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.GetAccess:output_type -> csiproxy.emulated.v1alpha1.GetAccessResponse
-	26, // 28: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
-	27, // 29: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
-	28, // 30: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> csiproxy.emulated.v1alpha1.RemoveFaultResponse
-	29, // 31: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
-	20, // 32: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> csiproxy.emulated.v1alpha1.RebootResponse
-	1,  // 33: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> csiproxy.emulated.v1alpha1.SaveNodeResponse
-	3,  // 34: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> csiproxy.emulated.v1alpha1.RestoreNodeResponse
-	21, // [21:35] is the sub-list for method output_type
-	7,  // [7:21] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 0: csiproxy.emulated.v1alpha1.GetResponse.document:type_name -> google.protobuf.Struct
+	10, // 1: csiproxy.emulated.v1alpha1.AddRequest.document:type_name -> google.protobuf.Struct
+	10, // 2: csiproxy.emulated.v1alpha1.AddResponse.document:type_name -> google.protobuf.Struct
+	10, // 3: csiproxy.emulated.v1alpha1.ChangeRequest.document:type_name -> google.protobuf.Struct
+	10, // 4: csiproxy.emulated.v1alpha1.RemoveRequest.document:type_name -> google.protobuf.Struct
+	10, // 5: csiproxy.emulated.v1alpha1.RemoveResponse.document:type_name -> google.protobuf.Struct
+	2,  // 6: csiproxy.emulated.v1alpha1.EmulatedNode.Get:input_type -> csiproxy.emulated.v1alpha1.GetRequest
+	4,  // 7: csiproxy.emulated.v1alpha1.EmulatedNode.Add:input_type -> csiproxy.emulated.v1alpha1.AddRequest
+	6,  // 8: csiproxy.emulated.v1alpha1.EmulatedNode.Change:input_type -> csiproxy.emulated.v1alpha1.ChangeRequest
+	7,  // 9: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:input_type -> csiproxy.emulated.v1alpha1.RemoveRequest
+	11, // 10: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:input_type -> csiproxy.emulated.v1alpha1.AddFaultRequest
+	12, // 11: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:input_type -> csiproxy.emulated.v1alpha1.ListFaultsRequest
+	13, // 12: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:input_type -> csiproxy.emulated.v1alpha1.RemoveFaultRequest
+	14, // 13: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:input_type -> csiproxy.emulated.v1alpha1.ListJournalRequest
+	9,  // 14: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:input_type -> csiproxy.emulated.v1alpha1.RebootRequest
+	0,  // 15: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:input_type -> csiproxy.emulated.v1alpha1.SaveNodeRequest
+	1,  // 16: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:input_type -> csiproxy.emulated.v1alpha1.RestoreNodeRequest
+	3,  // 17: csiproxy.emulated.v1alpha1.EmulatedNode.Get:output_type -> csiproxy.emulated.v1alpha1.GetResponse
+	5,  // 18: csiproxy.emulated.v1alpha1.EmulatedNode.Add:output_type -> csiproxy.emulated.v1alpha1.AddResponse
+	15, // 19: csiproxy.emulated.v1alpha1.EmulatedNode.Change:output_type -> google.protobuf.Empty
+	8,  // 20: csiproxy.emulated.v1alpha1.EmulatedNode.Remove:output_type -> csiproxy.emulated.v1alpha1.RemoveResponse
+	16, // 21: csiproxy.emulated.v1alpha1.EmulatedNode.AddFault:output_type -> csiproxy.emulated.v1alpha1.AddFaultResponse
+	17, // 22: csiproxy.emulated.v1alpha1.EmulatedNode.ListFaults:output_type -> csiproxy.emulated.v1alpha1.ListFaultsResponse
+	15, // 23: csiproxy.emulated.v1alpha1.EmulatedNode.RemoveFault:output_type -> google.protobuf.Empty
+	18, // 24: csiproxy.emulated.v1alpha1.EmulatedNode.ListJournal:output_type -> csiproxy.emulated.v1alpha1.ListJournalResponse
+	15, // 25: csiproxy.emulated.v1alpha1.EmulatedNode.Reboot:output_type -> google.protobuf.Empty
+	15, // 26: csiproxy.emulated.v1alpha1.EmulatedNode.SaveNode:output_type -> google.protobuf.Empty
+	15, // 27: csiproxy.emulated.v1alpha1.EmulatedNode.RestoreNode:output_type -> google.protobuf.Empty
+	17, // [17:28] is the sub-list for method output_type
+	6,  // [6:17] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_emulated_v1alpha1_node_proto_init() }
@@ -1137,7 +619,7 @@ func file_emulated_v1alpha1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_emulated_v1alpha1_node_proto_rawDesc), len(file_emulated_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -13,6 +13,7 @@ import (
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 )
 
 // This is a compile-time assertion to ensure that this generated file
@@ -25,9 +26,6 @@ const (
 	EmulatedNode_Add_FullMethodName         = "/csiproxy.emulated.v1alpha1.EmulatedNode/Add"
 	EmulatedNode_Change_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/Change"
 	EmulatedNode_Remove_FullMethodName      = "/csiproxy.emulated.v1alpha1.EmulatedNode/Remove"
-	EmulatedNode_GetPath_FullMethodName     = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetPath"
-	EmulatedNode_Readlink_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/Readlink"
-	EmulatedNode_GetAccess_FullMethodName   = "/csiproxy.emulated.v1alpha1.EmulatedNode/GetAccess"
 	EmulatedNode_AddFault_FullMethodName    = "/csiproxy.emulated.v1alpha1.EmulatedNode/AddFault"
 	EmulatedNode_ListFaults_FullMethodName  = "/csiproxy.emulated.v1alpha1.EmulatedNode/ListFaults"
 	EmulatedNode_RemoveFault_FullMethodName = "/csiproxy.emulated.v1alpha1.EmulatedNode/RemoveFault"
@@ -45,6 +43,7 @@ const (
 // its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeClient interface {
 	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
+	// FAILED_PRECONDITION: what is at the path is neither a link nor a mount point.
 	Get(ctx context.Context, in *GetRequest, opts ...grpc.CallOption) (*GetResponse, error)
 	// Add adds what a document lists, in its order, up to the first element that is refused: disks, accounts, shares. A disk
 	// gets the lowest free number and is visible at once; a share that exists gets the new accounts and sizes. INVALID_ARGUMENT: the error names the key and what is allowed.
@@ -53,20 +52,11 @@ type EmulatedNodeClient interface {
 	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
 	// has besides its name get new values; a value that is there already changes nothing. NOT_FOUND: there is no such element.
 	// INVALID_ARGUMENT: a key cannot be changed, or not to this value.
-	Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeResponse, error)
+	Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// Remove removes what a document lists, in its order, up to the first element that is refused, whatever uses it. A disk is
 	// a bundle then, with its content, its identity and its files, and can be added again, to any node.
 	// NOT_FOUND: there is no such element. FAILED_PRECONDITION: it is the system disk.
 	Remove(ctx context.Context, in *RemoveRequest, opts ...grpc.CallOption) (*RemoveResponse, error)
-	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
-	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
-	GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error)
-	// Readlink returns the target of a link or mount point, without following it.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
-	Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error)
-	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
-	// NOT_FOUND: nothing is mounted there.
-	GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -74,23 +64,23 @@ type EmulatedNodeClient interface {
 	// ListFaults lists the active faults and the spent ones that still hold calls.
 	ListFaults(ctx context.Context, in *ListFaultsRequest, opts ...grpc.CallOption) (*ListFaultsResponse, error)
 	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
-	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error)
+	RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
 	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
 	// follow the journal.
 	ListJournal(ctx context.Context, in *ListJournalRequest, opts ...grpc.CallOption) (*ListJournalResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
-	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error)
+	Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// SaveNode copies the node, its disks and their files into a new directory on the agent's host. The directory is a state
 	// directory: a node started with it goes on as after the death of this one's agent. It has the node's secrets and is for
 	// its user alone. INVALID_ARGUMENT: the path is not absolute, or inside the node's own state directory.
 	// FAILED_PRECONDITION: something is there already.
-	SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*SaveNodeResponse, error)
+	SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// RestoreNode makes the node what SaveNode wrote. Running API calls are cut off, as by a reboot, and all that the node
 	// had is gone; the saved node stays as it is. NOT_FOUND: there is no such directory. INVALID_ARGUMENT: it is not a saved
 	// node. FAILED_PRECONDITION: an agent runs it.
-	RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*RestoreNodeResponse, error)
+	RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
 type emulatedNodeClient struct {
@@ -121,9 +111,9 @@ func (c *emulatedNodeClient) Add(ctx context.Context, in *AddRequest, opts ...gr
 	return out, nil
 }
 
-func (c *emulatedNodeClient) Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*ChangeResponse, error) {
+func (c *emulatedNodeClient) Change(ctx context.Context, in *ChangeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ChangeResponse)
+	out := new(emptypb.Empty)
 	err := c.cc.Invoke(ctx, EmulatedNode_Change_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -135,36 +125,6 @@ func (c *emulatedNodeClient) Remove(ctx context.Context, in *RemoveRequest, opts
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RemoveResponse)
 	err := c.cc.Invoke(ctx, EmulatedNode_Remove_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) GetPath(ctx context.Context, in *GetPathRequest, opts ...grpc.CallOption) (*GetPathResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetPathResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GetPath_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) Readlink(ctx context.Context, in *ReadlinkRequest, opts ...grpc.CallOption) (*ReadlinkResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(ReadlinkResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_Readlink_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *emulatedNodeClient) GetAccess(ctx context.Context, in *GetAccessRequest, opts ...grpc.CallOption) (*GetAccessResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetAccessResponse)
-	err := c.cc.Invoke(ctx, EmulatedNode_GetAccess_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +151,9 @@ func (c *emulatedNodeClient) ListFaults(ctx context.Context, in *ListFaultsReque
 	return out, nil
 }
 
-func (c *emulatedNodeClient) RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*RemoveFaultResponse, error) {
+func (c *emulatedNodeClient) RemoveFault(ctx context.Context, in *RemoveFaultRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RemoveFaultResponse)
+	out := new(emptypb.Empty)
 	err := c.cc.Invoke(ctx, EmulatedNode_RemoveFault_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -211,9 +171,9 @@ func (c *emulatedNodeClient) ListJournal(ctx context.Context, in *ListJournalReq
 	return out, nil
 }
 
-func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*RebootResponse, error) {
+func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RebootResponse)
+	out := new(emptypb.Empty)
 	err := c.cc.Invoke(ctx, EmulatedNode_Reboot_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -221,9 +181,9 @@ func (c *emulatedNodeClient) Reboot(ctx context.Context, in *RebootRequest, opts
 	return out, nil
 }
 
-func (c *emulatedNodeClient) SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*SaveNodeResponse, error) {
+func (c *emulatedNodeClient) SaveNode(ctx context.Context, in *SaveNodeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(SaveNodeResponse)
+	out := new(emptypb.Empty)
 	err := c.cc.Invoke(ctx, EmulatedNode_SaveNode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -231,9 +191,9 @@ func (c *emulatedNodeClient) SaveNode(ctx context.Context, in *SaveNodeRequest, 
 	return out, nil
 }
 
-func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*RestoreNodeResponse, error) {
+func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(RestoreNodeResponse)
+	out := new(emptypb.Empty)
 	err := c.cc.Invoke(ctx, EmulatedNode_RestoreNode_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
@@ -249,6 +209,7 @@ func (c *emulatedNodeClient) RestoreNode(ctx context.Context, in *RestoreNodeReq
 // its calls. Only an agent with an emulated node serves it, beside Admin at the endpoint csiproxy-admin.
 type EmulatedNodeServer interface {
 	// Get returns the node, or one part of it. NOT_FOUND: there is no such part, or nothing at the path.
+	// FAILED_PRECONDITION: what is at the path is neither a link nor a mount point.
 	Get(context.Context, *GetRequest) (*GetResponse, error)
 	// Add adds what a document lists, in its order, up to the first element that is refused: disks, accounts, shares. A disk
 	// gets the lowest free number and is visible at once; a share that exists gets the new accounts and sizes. INVALID_ARGUMENT: the error names the key and what is allowed.
@@ -257,20 +218,11 @@ type EmulatedNodeServer interface {
 	// Change changes what a document lists, in its order, up to the first element that is refused. The keys that an element
 	// has besides its name get new values; a value that is there already changes nothing. NOT_FOUND: there is no such element.
 	// INVALID_ARGUMENT: a key cannot be changed, or not to this value.
-	Change(context.Context, *ChangeRequest) (*ChangeResponse, error)
+	Change(context.Context, *ChangeRequest) (*emptypb.Empty, error)
 	// Remove removes what a document lists, in its order, up to the first element that is refused, whatever uses it. A disk is
 	// a bundle then, with its content, its identity and its files, and can be added again, to any node.
 	// NOT_FOUND: there is no such element. FAILED_PRECONDITION: it is the system disk.
 	Remove(context.Context, *RemoveRequest) (*RemoveResponse, error)
-	// GetPath returns the host's path for a path of the emulated node. It follows links and mount points as a process on
-	// the node does. The last component may be missing. NOT_FOUND: another component is missing or leads nowhere.
-	GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error)
-	// Readlink returns the target of a link or mount point, without following it.
-	// NOT_FOUND: there is no such path. FAILED_PRECONDITION: it is neither a link nor a mount point.
-	Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error)
-	// GetAccess returns the access list of the root directory of the volume that is mounted at a path.
-	// NOT_FOUND: nothing is mounted there.
-	GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error)
 	// AddFault begins to disturb the calls of one kernel function, or API calls. If several faults apply to a call, the one
 	// added first takes effect. Faults survive a reboot, but not the agent. INVALID_ARGUMENT: there is no such function or
 	// method, or the effect is missing or impossible. FAILED_PRECONDITION: a crash of an agent that is part of another process.
@@ -278,23 +230,23 @@ type EmulatedNodeServer interface {
 	// ListFaults lists the active faults and the spent ones that still hold calls.
 	ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error)
 	// RemoveFault ends a fault and lets the calls that it holds go on. NOT_FOUND: there is no such fault, or no longer.
-	RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error)
+	RemoveFault(context.Context, *RemoveFaultRequest) (*emptypb.Empty, error)
 	// ListJournal returns what the agent did: the API calls that it answered and the calls of the node's kernel, in the
 	// order in which they ended. It contains neither secrets nor the calls of ListJournal itself. With wait, a client can
 	// follow the journal.
 	ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error)
 	// Reboot restarts the emulated node: running API calls are cut off, the API's endpoints are closed, and everything that
 	// does not survive a reboot is lost. It returns when the API is served again. The caller's deadline does not shorten it.
-	Reboot(context.Context, *RebootRequest) (*RebootResponse, error)
+	Reboot(context.Context, *RebootRequest) (*emptypb.Empty, error)
 	// SaveNode copies the node, its disks and their files into a new directory on the agent's host. The directory is a state
 	// directory: a node started with it goes on as after the death of this one's agent. It has the node's secrets and is for
 	// its user alone. INVALID_ARGUMENT: the path is not absolute, or inside the node's own state directory.
 	// FAILED_PRECONDITION: something is there already.
-	SaveNode(context.Context, *SaveNodeRequest) (*SaveNodeResponse, error)
+	SaveNode(context.Context, *SaveNodeRequest) (*emptypb.Empty, error)
 	// RestoreNode makes the node what SaveNode wrote. Running API calls are cut off, as by a reboot, and all that the node
 	// had is gone; the saved node stays as it is. NOT_FOUND: there is no such directory. INVALID_ARGUMENT: it is not a saved
 	// node. FAILED_PRECONDITION: an agent runs it.
-	RestoreNode(context.Context, *RestoreNodeRequest) (*RestoreNodeResponse, error)
+	RestoreNode(context.Context, *RestoreNodeRequest) (*emptypb.Empty, error)
 }
 
 // UnimplementedEmulatedNodeServer should be embedded to have
@@ -310,20 +262,11 @@ func (UnimplementedEmulatedNodeServer) Get(context.Context, *GetRequest) (*GetRe
 func (UnimplementedEmulatedNodeServer) Add(context.Context, *AddRequest) (*AddResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Add not implemented")
 }
-func (UnimplementedEmulatedNodeServer) Change(context.Context, *ChangeRequest) (*ChangeResponse, error) {
+func (UnimplementedEmulatedNodeServer) Change(context.Context, *ChangeRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method Change not implemented")
 }
 func (UnimplementedEmulatedNodeServer) Remove(context.Context, *RemoveRequest) (*RemoveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Remove not implemented")
-}
-func (UnimplementedEmulatedNodeServer) GetPath(context.Context, *GetPathRequest) (*GetPathResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetPath not implemented")
-}
-func (UnimplementedEmulatedNodeServer) Readlink(context.Context, *ReadlinkRequest) (*ReadlinkResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Readlink not implemented")
-}
-func (UnimplementedEmulatedNodeServer) GetAccess(context.Context, *GetAccessRequest) (*GetAccessResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetAccess not implemented")
 }
 func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultRequest) (*AddFaultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddFault not implemented")
@@ -331,19 +274,19 @@ func (UnimplementedEmulatedNodeServer) AddFault(context.Context, *AddFaultReques
 func (UnimplementedEmulatedNodeServer) ListFaults(context.Context, *ListFaultsRequest) (*ListFaultsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFaults not implemented")
 }
-func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFaultRequest) (*RemoveFaultResponse, error) {
+func (UnimplementedEmulatedNodeServer) RemoveFault(context.Context, *RemoveFaultRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method RemoveFault not implemented")
 }
 func (UnimplementedEmulatedNodeServer) ListJournal(context.Context, *ListJournalRequest) (*ListJournalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListJournal not implemented")
 }
-func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*RebootResponse, error) {
+func (UnimplementedEmulatedNodeServer) Reboot(context.Context, *RebootRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method Reboot not implemented")
 }
-func (UnimplementedEmulatedNodeServer) SaveNode(context.Context, *SaveNodeRequest) (*SaveNodeResponse, error) {
+func (UnimplementedEmulatedNodeServer) SaveNode(context.Context, *SaveNodeRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveNode not implemented")
 }
-func (UnimplementedEmulatedNodeServer) RestoreNode(context.Context, *RestoreNodeRequest) (*RestoreNodeResponse, error) {
+func (UnimplementedEmulatedNodeServer) RestoreNode(context.Context, *RestoreNodeRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method RestoreNode not implemented")
 }
 func (UnimplementedEmulatedNodeServer) testEmbeddedByValue() {}
@@ -434,60 +377,6 @@ func _EmulatedNode_Remove_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EmulatedNodeServer).Remove(ctx, req.(*RemoveRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_GetPath_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetPathRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GetPath(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_GetPath_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GetPath(ctx, req.(*GetPathRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_Readlink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(ReadlinkRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).Readlink(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_Readlink_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).Readlink(ctx, req.(*ReadlinkRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EmulatedNode_GetAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetAccessRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EmulatedNodeServer).GetAccess(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EmulatedNode_GetAccess_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EmulatedNodeServer).GetAccess(ctx, req.(*GetAccessRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -640,18 +529,6 @@ var EmulatedNode_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Remove",
 			Handler:    _EmulatedNode_Remove_Handler,
-		},
-		{
-			MethodName: "GetPath",
-			Handler:    _EmulatedNode_GetPath_Handler,
-		},
-		{
-			MethodName: "Readlink",
-			Handler:    _EmulatedNode_Readlink_Handler,
-		},
-		{
-			MethodName: "GetAccess",
-			Handler:    _EmulatedNode_GetAccess_Handler,
 		},
 		{
 			MethodName: "AddFault",

@@ -7,12 +7,11 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -33,31 +32,8 @@ func answer[Request, Response any](name string, limit time.Duration,
 }
 
 // change returns a method that changes the node and answers no more.
-func change[Response, Request any](name string, do func(*Request) error) server.Method {
-	return answer(name, node.LimitWrite, func(r *Request) (*Response, error) { return new(Response), do(r) })
-}
-
-// fileMethods returns the methods that find the files of an emulated node on the host.
-func fileMethods(n *emulated.Node) []server.Method {
-	return []server.Method{
-		answer("GetPath", node.LimitRead, func(r *api.GetPathRequest) (*api.GetPathResponse, error) {
-			path, err := n.HostPath(r.GetWindowsPath())
-			return &api.GetPathResponse{HostPath: path}, err
-		}),
-		answer("Readlink", node.LimitRead, func(r *api.ReadlinkRequest) (*api.ReadlinkResponse, error) {
-			target, err := n.Readlink(r.GetWindowsPath())
-			return &api.ReadlinkResponse{Target: target}, err
-		}),
-		answer("GetAccess", node.LimitRead, func(r *api.GetAccessRequest) (*api.GetAccessResponse, error) {
-			entries, err := n.RootAccess(strings.TrimSuffix(r.GetWindowsPath(), `\`) + `\`)
-			response := &api.GetAccessResponse{}
-			for _, e := range entries {
-				response.Entries = append(response.Entries, &api.Access{Sid: string(e.SID), Mask: e.Mask,
-					Inherited: e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
-			}
-			return response, err
-		}),
-	}
+func change[Request any](name string, limit time.Duration, do func(*Request) error) server.Method {
+	return answer(name, limit, func(r *Request) (*emptypb.Empty, error) { return &emptypb.Empty{}, do(r) })
 }
 
 func invalid(format string, args ...any) error {

@@ -5,6 +5,7 @@ package emulation
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -14,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -38,8 +40,12 @@ type document struct {
 func verbs(n *emulated.Node) []server.Method {
 	return []server.Method{
 		answer("Get", node.LimitRead, func(r *api.GetRequest) (*api.GetResponse, error) {
-			found, err := get(n, r.GetPart())
-			return &api.GetResponse{Document: found}, err
+			found, err := get(n, r.GetPart(), r.GetWindowsPath())
+			if err != nil {
+				return nil, err
+			}
+			document, err := structpb.NewStruct(found)
+			return &api.GetResponse{Document: document}, err
 		}),
 		answer("Add", node.LimitWrite, func(r *api.AddRequest) (*api.AddResponse, error) {
 			added, err := eachOf(n, r.GetDocument(), func(d *document) lists {
@@ -51,7 +57,7 @@ func verbs(n *emulated.Node) []server.Method {
 			})
 			return &api.AddResponse{Document: added}, err
 		}),
-		change[api.ChangeResponse]("Change", func(r *api.ChangeRequest) error {
+		change("Change", node.LimitWrite, func(r *api.ChangeRequest) error {
 			_, err := eachOf(n, r.GetDocument(), func(d *document) lists {
 				return lists{
 					"disks":        {len(d.Disks), d.changeDisk},
@@ -79,8 +85,17 @@ func verbs(n *emulated.Node) []server.Method {
 	}
 }
 
-// get returns a part of a node; empty: all parts.
-func get(n *emulated.Node, part string) (*structpb.Struct, error) {
+// get returns a part of a node, perhaps one that is of a path; empty: all parts of no path.
+func get(n *emulated.Node, part, path string) (map[string]any, error) {
+	ofPath := map[string]func() (any, error){
+		"hostPath":   func() (any, error) { return n.HostPath(path) },
+		"linkTarget": func() (any, error) { return n.Readlink(path) },
+		"access":     func() (any, error) { return access(n, path) },
+	}
+	if of := ofPath[part]; of != nil {
+		value, err := of()
+		return map[string]any{part: value}, err
+	}
 	servers, portals := Network(n)
 	parts := map[string]func() (any, error){
 		"detachedDisks": func() (any, error) { return detachedDisks(n) },
@@ -103,7 +118,18 @@ func get(n *emulated.Node, part string) (*structpb.Struct, error) {
 		}
 		found[name] = value
 	}
-	return structpb.NewStruct(found)
+	return found, nil
+}
+
+// access returns the access list of the root directory of the volume at a path.
+func access(n *emulated.Node, path string) (any, error) {
+	entries, err := n.RootAccess(strings.TrimSuffix(path, `\`) + `\`)
+	list := []any{}
+	for _, e := range entries {
+		list = append(list, map[string]any{"sid": string(e.SID), "mask": e.Mask,
+			"inherited": e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
+	}
+	return list, err
 }
 
 // lists are what a verb does with the elements of a document's lists, by their names.

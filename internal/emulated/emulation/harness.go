@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -74,22 +76,20 @@ func (h *Harness) withFaults(endpoints []server.Endpoint) (disturbed []server.En
 
 // control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
 func (h *Harness) control(a *agent.Agent) []server.Service {
-	methods := slices.Concat(verbs(h.Node), fileMethods(h.Node))
-	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(methods,
+	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(verbs(h.Node),
 		answer("AddFault", node.LimitWrite, h.addFault),
 		server.Unary("ListFaults", node.LimitRead, h.ListFaults),
-		change[api.RemoveFaultResponse]("RemoveFault", h.removeFault),
+		change("RemoveFault", node.LimitWrite, h.removeFault),
 		server.Unary("ListJournal", 2*journalWait, h.ListJournal),
 		server.Unary("Reboot", node.LimitLong,
-			func(ctx context.Context, _ *api.RebootRequest) (*api.RebootResponse, error) {
-				return &api.RebootResponse{}, h.reboot(context.WithoutCancel(ctx), a)
+			func(ctx context.Context, _ *api.RebootRequest) (*emptypb.Empty, error) {
+				return &emptypb.Empty{}, h.reboot(context.WithoutCancel(ctx), a)
 			}),
-		answer("SaveNode", node.LimitLong, func(r *api.SaveNodeRequest) (*api.SaveNodeResponse, error) {
-			return &api.SaveNodeResponse{}, h.Node.Save(r.GetDirectory(), r.GetClone())
-		}),
+		change("SaveNode", node.LimitLong,
+			func(r *api.SaveNodeRequest) error { return h.Node.Save(r.GetDirectory(), r.GetClone()) }),
 		server.Unary("RestoreNode", node.LimitLong,
-			func(ctx context.Context, r *api.RestoreNodeRequest) (*api.RestoreNodeResponse, error) {
-				return &api.RestoreNodeResponse{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
+			func(ctx context.Context, r *api.RestoreNodeRequest) (*emptypb.Empty, error) {
+				return &emptypb.Empty{}, controlError(h.restore(context.WithoutCancel(ctx), a, r.GetDirectory()))
 			}),
 	)}}
 }
