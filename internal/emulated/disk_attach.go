@@ -19,15 +19,12 @@ import (
 // otherwise. A clone of an online disk arrives offline and read-only, or with a new identity: see ClonesNeedWritable.
 func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 	err = n.control(func() error {
-		record, claim, err := n.placeDisk(spec)
+		record, err := n.placeDisk(spec)
 		if err != nil {
 			return err
 		}
-		if claim != nil {
-			defer claim.Close()
-		}
 		if err := n.addDisks([]bundle.Record{record}, func(*state) {}); err != nil {
-			if claim == nil { // it was made for this
+			if record.Bundle == "" { // it was made for this
 				err = errors.Join(err, n.host.RemoveAll(record.Home(n.dir)))
 			}
 			return err
@@ -42,37 +39,32 @@ func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 }
 
 // placeDisk returns the record of a disk that is about to be attached: a new one that it makes, or a bundle, where it
-// lies, with the claim on it.
-func (n *Node) placeDisk(spec bundle.Spec) (record bundle.Record, claim *os.File, err error) {
+// lies.
+func (n *Node) placeDisk(spec bundle.Spec) (record bundle.Record, err error) {
 	home, ok := bundle.At(spec.ImagePath)
 	if ok || spec.BundlePath != "" {
 		return n.placeBundle(spec, cmp.Or(spec.BundlePath, home))
 	}
 	if spec.ImagePath != "" {
 		if err := spec.CompleteFromImage(); err != nil {
-			return record, nil, err
+			return record, err
 		}
 	}
 	if record, err = spec.Record(n.state.Disks, n.state.Switches.OfflineDisksReadOnly); err != nil {
-		return record, nil, err
+		return record, err
 	}
 	_, err = bundle.Make(n.host, record.Home(n.dir), record, false)
-	return record, nil, err
+	return record, err
 }
 
 // placeBundle is placeDisk for a bundle.
-func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record, claim *os.File, err error) {
+func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record, err error) {
 	home, err := n.bundleHome(path, &spec)
 	if err != nil {
-		return record, nil, err
+		return record, err
 	}
 	if r := n.state.bundle(n.dir, home); r != nil {
-		return record, nil, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, home,
-			r.Number)
-	}
-	claim, err = bundle.Claim(n.host, home, n.dir, hasBundle)
-	if err != nil {
-		return record, nil, err
+		return record, fmt.Errorf("%w: %s is attached to this node already, as disk %d", bundle.ErrInvalid, home, r.Number)
 	}
 	info, err := bundle.ReadInfo(home)
 	if err == nil {
@@ -81,14 +73,14 @@ func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record,
 	if err == nil {
 		record, err = spec.Record(n.state.Disks, n.state.Switches.OfflineDisksReadOnly)
 	}
-	if err != nil {
-		return record, nil, errors.Join(err, claim.Close())
+	if err == nil {
+		err = bundle.Claim(n.host, home, n.dir, hasBundle)
 	}
 	record.Bundle = home
 	if name, ok := below(n.dir, home); ok { // relative, so that the state directory can be moved
 		record.Bundle = name
 	}
-	return record, claim, nil
+	return record, err
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
@@ -302,7 +294,7 @@ func (n *Node) startDisk(record bundle.Record) (*disk, error) {
 		return n.newDisk(record)
 	}
 	home := record.Home(n.dir)
-	claim, err := bundle.Claim(n.host, home, n.dir, hasBundle)
+	err := bundle.Claim(n.host, home, n.dir, hasBundle)
 	if errors.Is(err, bundle.ErrAttachedElsewhere) {
 		return nil, err
 	}
@@ -312,6 +304,5 @@ func (n *Node) startDisk(record bundle.Record) (*disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer claim.Close()
 	return n.newDisk(record)
 }

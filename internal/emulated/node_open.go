@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -37,7 +36,7 @@ func Exists(stateDir string) bool {
 		_, err := os.Lstat(filepath.Join(stateDir, name))
 		return errors.Is(err, os.ErrNotExist)
 	}
-	return missing(creatingFile) && !(missing(stateFile) && missing(bundle.DisksDir))
+	return !missing(stateFile) || missing(creatingFile) && !missing(bundle.DisksDir)
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. Errors:
@@ -69,20 +68,20 @@ func Open(stateDir string, o Options) (*Node, error) {
 
 // start starts the node.
 func (n *Node) start(o Options) error {
+	if err := errors.Join(checkParts(n.dir), n.finishRestore()); err != nil {
+		return err
+	}
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		s, err = createNew(n.host, n.dir, o)
+	}
+	if err == nil {
+		err = hostfiles.RemoveIfThere(filepath.Join(n.dir, creatingFile))
 	}
 	if err != nil {
 		return err
 	}
 	n.state, n.disks = s, disks{}
-	if err := errors.Join(checkParts(n.dir), checkParts(filepath.Join(n.dir, restoringDir))); err != nil {
-		return err
-	}
-	if err := n.finishRestore(); err != nil {
-		return err
-	}
 	for _, record := range n.state.Disks {
 		d, err := n.startDisk(record)
 		if err != nil {
@@ -97,16 +96,13 @@ func (n *Node) start(o Options) error {
 		}
 		clear(d.arrivals)
 	}
-	if err := n.removeLeftovers(); err != nil {
-		return err
-	}
 	return n.repairMounts()
 }
 
 // checkParts refuses a node parts of which are links: it would live in the directories of others.
 func checkParts(dir string) error {
 	for _, pattern := range []string{
-		restoringDir,
+		restoredDir, restoredDir + "/*",
 		bundle.DisksDir, bundle.DisksDir + "/*", bundle.DisksDir + "/*/*", bundle.DisksDir + "/*/" + bundle.VolumesDir + "/*",
 		smb.SharesDir, smb.SharesDir + "/*", smb.SharesDir + "/*/*", RecordsDir, RecordsDir + "/*",
 	} {
@@ -143,33 +139,4 @@ func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
 		s.Switches = *o.Switches
 	}
 	return create(h, dir, s)
-}
-
-// removeLeftovers removes what attaches and the creation left that a death ended.
-func (n *Node) removeLeftovers() error {
-	if err := hostfiles.RemoveIfThere(filepath.Join(n.dir, creatingFile)); err != nil {
-		return err
-	}
-	homes, err := os.ReadDir(filepath.Join(n.dir, bundle.DisksDir))
-	if err != nil {
-		return err
-	}
-	for _, home := range homes {
-		if path := filepath.Join(n.dir, bundle.DisksDir, home.Name()); n.isLeftover(path) {
-			if err := n.host.RemoveAll(path); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// isLeftover reports whether a disk's directory in the state directory is of no use: its attach ended early.
-func (n *Node) isLeftover(home string) bool {
-	image, ok := strings.CutSuffix(filepath.Base(home), bundle.Suffix)
-	if !ok || n.state.disk(image) != nil || n.state.ISCSI.HasLUN(image) {
-		return strings.HasSuffix(home, bundle.NewSuffix)
-	}
-	_, err := os.Lstat(filepath.Join(home, bundle.InfoFile)) // which it has if it was detached
-	return errors.Is(err, os.ErrNotExist)
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// savingSuffix ends the name of a directory that is being made. It gets its name when it is complete.
-const savingSuffix = ".saving"
-
 // Save copies the node into a new directory, which is then the state directory of a node that goes on as after the
 // death of this one's process at that moment. All its disks are in it, bundles too, whatever else they are attached to:
 // they are clones. So are their files and all secrets of the node; the directory is for its user alone.
@@ -46,22 +43,19 @@ func (n *Node) save(to string, clone bool) error {
 	return n.copyTo(to, saved)
 }
 
-// copyTo copies the node of a state into a directory, which gets its name when it is complete.
+// copyTo copies the node of a state into a new directory. It is a node from when it has its node.json.
 func (n *Node) copyTo(to string, saved state) error {
-	temporary := to + savingSuffix
-	if err := n.host.RemoveAll(temporary); err != nil { // an earlier try
-		return err
+	err := n.host.MkdirAll(to, 0o700)
+	if err == nil {
+		err = n.copyState(to, saved.Disks)
 	}
-	if err := n.host.MkdirAll(temporary, 0o700); err != nil {
-		return err
+	if err == nil {
+		err = saveState(n.host, to, saved)
 	}
-	if err := n.copyState(temporary, saved.Disks); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, n.host.RemoveAll(to))
 	}
-	if err := saveState(n.host, temporary, saved); err != nil {
-		return err
-	}
-	return n.host.Rename(temporary, to)
+	return nil
 }
 
 // below returns the part of a path below a directory, if it is in there, or would be.
@@ -105,9 +99,12 @@ func (n *Node) copyState(to string, disks []bundle.Record) error {
 	return nil
 }
 
-// restoringDir is the copy of a saved node that is to take the node's place. It takes it from the moment when its
-// node.json is the node's: the next start puts the rest in its place.
-const restoringDir = "restoring"
+// The copy of a saved node that is to take the node's place: while it is made, and from when it is to do so. The next
+// start puts the parts of the latter in their places.
+const (
+	restoringDir = "restoring"
+	restoredDir  = "restored"
+)
 
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it, and opens the copy as a node: one
 // that does not open is refused. The node stays as it is.
@@ -164,7 +161,7 @@ func (n *Node) takeCopy(from string) error {
 // else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
 	return n.control(func() error {
-		err := n.host.Rename(filepath.Join(n.dir, restoringDir, stateFile), filepath.Join(n.dir, stateFile))
+		err := n.host.Rename(filepath.Join(n.dir, restoringDir), filepath.Join(n.dir, restoredDir))
 		if err != nil {
 			return err
 		}
@@ -172,18 +169,20 @@ func (n *Node) Restore() error {
 	})
 }
 
-// finishRestore puts the directories of a restored node in their places. A copy that still has its node.json is none.
+// finishRestore moves the parts of a restored node to the places of the node's, unless they are there already.
 func (n *Node) finishRestore() error {
-	copied := filepath.Join(n.dir, restoringDir)
-	switch _, err := os.Lstat(filepath.Join(copied, stateFile)); {
-	case errors.Is(err, os.ErrNotExist):
-		for _, name := range stateDirs() {
-			if err := n.host.ReplaceDir(filepath.Join(copied, name), filepath.Join(n.dir, name)); err != nil {
-				return err
-			}
+	restored := filepath.Join(n.dir, restoredDir)
+	for _, name := range append(stateDirs(), stateFile) {
+		from, to := filepath.Join(restored, name), filepath.Join(n.dir, name)
+		if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
+			continue
 		}
-	case err != nil:
-		return err
+		if err := n.host.RemoveAll(to); err != nil {
+			return err
+		}
+		if err := n.host.Rename(from, to); err != nil {
+			return err
+		}
 	}
-	return errors.Join(n.host.RemoveAll(copied), n.host.RemoveAll(copied+savingSuffix))
+	return errors.Join(n.host.RemoveAll(restored), n.host.RemoveAll(filepath.Join(n.dir, restoringDir)))
 }

@@ -7,15 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -26,7 +23,7 @@ import (
 //	disk.img      the image
 //	disk.json     what the disk says of itself
 //	volumes/GUID/ the files of a volume, as plain files
-//	attached      the state directory of the node that has the bundle attached; locked while a node attaches it
+//	attached      the state directory of the node that attached the bundle last
 const (
 	Suffix     = ".disk"
 	ImageFile  = "disk.img"
@@ -140,60 +137,28 @@ func Make(h *hostfiles.Host, home string, r Record, apart bool) (id guid.GUID, e
 // ErrAttachedElsewhere means that another node has a bundle attached.
 var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 
-// lockPatience is much longer than a node holds the lock of a bundle.
-const lockPatience = 30 * time.Second
-
-// awaitLock takes the lock of a bundle, which ends when the file is closed. It waits for other nodes, of this process
-// too: they hold it while they attach the bundle.
-func awaitLock(name string) (*os.File, error) {
-	f, err := plainfile.Create(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, plainfile.ErrNotRegular) {
-		return nil, hostfiles.Damaged(name, plainfile.ErrNotRegular.Error(), "remove it if no node has the bundle attached")
-	} else if err != nil {
-		return nil, err
-	}
-	for end := time.Now().Add(lockPatience); ; time.Sleep(5 * time.Millisecond) {
-		held, err := hostfiles.LockFile(f)
-		switch {
-		case err == nil && !held:
-			return f, nil
-		case err == nil && time.Now().Before(end):
-			continue
-		case err == nil:
-			err = fmt.Errorf("another process has held it for %v; lsof shows which", lockPatience)
-		}
-		return nil, errors.Join(&os.PathError{Op: "lock", Path: name, Err: err}, f.Close())
-	}
-}
-
-// Claim notes in a bundle that the node of a state directory is about to have it attached, unless another node has it.
-// Its file only says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So
-// a detach changes nothing here, and nothing that a death leaves is ever wrong. The caller closes the file when its
-// node.json is written: until then no other node claims the bundle.
-func Claim(h *hostfiles.Host, home, stateDir string, attached func(stateDir, home string) (bool, error)) (*os.File,
-	error) {
-	lock, err := awaitLock(filepath.Join(home, HolderFile))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(lock, maxInfoBytes))
-	noted, _, _ := strings.Cut(string(text), "\n")
-	if err == nil && noted != stateDir {
-		elsewhere := false
-		if filepath.IsAbs(noted) {
-			elsewhere, err = attached(noted, home)
-		}
-		if elsewhere {
-			err = fmt.Errorf("%w: %s to the one in %s; detach it there", ErrAttachedElsewhere, home, noted)
-		}
-		if err == nil {
-			err = h.WriteAt(lock, []byte(stateDir+"\n"), 0)
+// Claim notes in a bundle that the node of a state directory has it attached, unless another node has. The note only says
+// where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a detach changes
+// nothing here, and nothing that a death leaves is ever wrong.
+func Claim(h *hostfiles.Host, home, stateDir string, attached func(stateDir, home string) (bool, error)) error {
+	file, noted := filepath.Join(home, HolderFile), ""
+	err := hostfiles.ReadOwn(file, maxInfoBytes, "remove it if no node has the bundle attached", func(text []byte) error {
+		noted = strings.TrimSuffix(string(text), "\n")
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	case noted == stateDir:
+		return nil
+	case filepath.IsAbs(noted):
+		if elsewhere, err := attached(noted, home); err != nil {
+			return err
+		} else if elsewhere {
+			return fmt.Errorf("%w: %s to the one in %s; detach it there", ErrAttachedElsewhere, home, noted)
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return lock, nil
+	return h.WriteFile(file, []byte(stateDir+"\n"))
 }
 
 // DiskHome returns where the directory of a new disk is in the state directory.

@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 )
 
-// RemoveAll removes a tree of the host, if it is there. It has few directories open, however deep the tree is: what
-// lies in a directory of it and has content is moved to its top.
+// RemoveAll removes a tree of the host, if it is there.
 func (h *Host) RemoveAll(name string) error {
 	err := h.InParent(name, h.RemoveAllIn)
 	if errors.Is(err, os.ErrNotExist) {
@@ -23,45 +22,7 @@ func (h *Host) RemoveAll(name string) error {
 
 // RemoveAllIn removes a name in a directory, and all that is below it.
 func (h *Host) RemoveAllIn(dir *os.Root, name string) error {
-	if err := h.step("removeAll", filepath.Join(dir.Name(), name)); err != nil {
-		return err
-	}
-	if err := dir.Remove(name); err == nil || errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	top, err := dir.OpenRoot(name)
-	if err != nil {
-		return err
-	}
-	for again := true; again && err == nil; {
-		again, err = flatten(top)
-	}
-	if err = errors.Join(err, top.Close()); err == nil {
-		err = dir.Remove(name)
-	}
-	return err
-}
-
-// flatten removes what a directory holds, except what it moves up from below. It reports whether it found anything.
-func flatten(top *os.Root) (found bool, err error) {
-	err = EveryName(top, func(name string) error {
-		found = true
-		if top.Remove(name) == nil {
-			return nil
-		}
-		dir, err := top.OpenRoot(name)
-		if err != nil {
-			return err
-		}
-		err = EveryName(dir, func(below string) error {
-			if dir.Remove(below) == nil {
-				return nil
-			}
-			return renameBetween(dir, below, top, DroppedPrefix+NewName())
-		})
-		return errors.Join(err, dir.Close(), top.Remove(name))
-	})
-	return found, err
+	return h.Change("removeAll", filepath.Join(dir.Name(), name), func() error { return dir.RemoveAll(name) })
 }
 
 // CopyDir copies a directory.
@@ -179,17 +140,4 @@ func (h *Host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
 	return h.Change("chmod", filepath.Join(dir.Name(), name), func() error {
 		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
 	})
-}
-
-// ReplaceDir moves a directory to the place of another one, unless it is there already.
-func (h *Host) ReplaceDir(from, to string) error {
-	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	if err := h.RemoveAll(to); err != nil {
-		return err
-	}
-	return h.Rename(from, to)
 }
