@@ -84,7 +84,7 @@ const (
 	DiskTooSmall = "DISK_TOO_SMALL"
 	// EmptyName: the disk name is empty.
 	EmptyName = "EMPTY_NAME"
-	// InvalidAccess: an entry for an access list has no SID or no rights, or there are too many.
+	// InvalidAccess: an entry for an access list has no SID or no rights, or there is no room for it.
 	InvalidAccess = "INVALID_ACCESS"
 	// InvalidVolumeID: the text is not a volume id.
 	InvalidVolumeID = "INVALID_VOLUME_ID"

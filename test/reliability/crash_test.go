@@ -80,7 +80,7 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 	admin, err := adminclient.Dial(t.Context(), k.sockets())
 	caller.OK(t, err)
 	var team []*loadDriver
-	for i := range 3 {
+	for i := range 8 {
 		serial := fmt.Sprint("disk-", i)
 		_, err := admin.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("disks",
 			map[string]any{"size": loadDiskBytes, "serial": serial, "offline": i == 1})})

@@ -92,7 +92,11 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (api.Ac
 	if result == api.AccessResult_ACCESS_RESULT_PRESENT && !ours {
 		return result, nil
 	}
-	if err := root.SetAccessList(list.Bytes()); err != nil {
+	if descriptor = list.Bytes(); descriptor == nil {
+		return 0, errdefs.FailedPrecondition.Errorf(reason.InvalidAccess, "the access list of volume %s has no room for the "+
+			"entries: it has 64 KiB at most; remove some with icacls, or format the volume", id)
+	}
+	if err := root.SetAccessList(descriptor); err != nil {
 		return 0, errdefs.Errorf(err, "setting the access list of volume %s", id)
 	}
 	return result, nil

@@ -5,8 +5,10 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // An access list gets entries once, SYSTEM and Administrators keep full control, and a volume whose root holds anything
@@ -100,5 +103,33 @@ func TestAddAccess(t *testing.T) {
 	check(err)
 	if _, err := addTo(system, user); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition {
 		t.Errorf("the system volume: %v", err)
+	}
+}
+
+// A list that is as long as lists can be is left as it is, and the caller learns what to do.
+func TestAddAccessWithoutRoom(t *testing.T) {
+	n, k := smbNode(t, nil)
+	number, err := k.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
+	must(t, err)
+	ids, err := by(n).ListVolumesOnDisk(t.Context(), number, 0)
+	must(t, err)
+	id, err := parseVolumeID(ids[0])
+	must(t, err)
+	root, err := k.HostPath(ids[0])
+	must(t, err)
+	var list win32.AccessList
+	var full []byte
+	for next, i := list.Bytes(), 0; next != nil; i++ {
+		full = next
+		list.Add(win32.NewAccessEntry(win32.SID(fmt.Sprintf("S-1-5-21-1-2-3-%d", i)), 1))
+		next = list.Bytes()
+	}
+	must(t, os.WriteFile(filepath.Join(root, hostfiles.ReservedPrefix+"-access"), full, 0o600))
+	_, err = changeTo(t.Context(), n, operation.On("test", operation.Volume(id)), func(o *op) (api.AccessResult, error) {
+		return o.addAccess(id, []win32.AccessEntry{win32.NewAccessEntry("S-1-5-93-2-2", 1)})
+	})
+	if e := new(errdefs.Error); !errors.As(err, &e) || e.Class != errdefs.FailedPrecondition ||
+		!strings.Contains(err.Error(), "icacls") {
+		t.Errorf("got %v", err)
 	}
 }
