@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +49,7 @@ const sampled = 7
 //	}
 func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
-	interruptAt(t, point.changes, setup, operation)
+	interruptAt(t, func(p point) bool { return p.changes }, setup, operation)
 }
 
 // InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look. It tests the
@@ -101,20 +100,9 @@ func interruptAt(t *testing.T, wanted func(point) bool, setup func(t testing.TB)
 
 // A point is one call of an operation.
 type point struct {
-	calls  Calls
-	number int  // of the calls like it, from 1
-	makes  bool // a directory that may be missing
-}
-
-// changing are the names of functions and control codes that change a node.
-var changing = regexp.MustCompile(
-	`^(Set|Delete|Create|Remove|Add|Login|Logout|Format|Resize|Online|Start|Stop|Rename)|` +
-		`_(SET|CREATE|DELETE|GROW|EXTEND|DISMOUNT)_`)
-
-// changes reports whether a call is one of the driver, or changes the node.
-func (p point) changes() bool {
-	return p.calls.Method != "" || p.makes || changing.MatchString(p.calls.Function) ||
-		changing.MatchString(p.calls.ControlCode)
+	calls   Calls
+	number  int  // of the calls like it, from 1
+	changes bool // the node, or it is one of the driver
 }
 
 func (p point) name() string {
@@ -141,13 +129,13 @@ func pointsOf(entries []*nodeapi.JournalEntry) (points []point) {
 		if !ofDriver[e.GetRequestId()] {
 			continue
 		}
-		calls, makes := Calls{Method: e.GetApi().GetMethod()}, false
+		calls, changes := Calls{Method: e.GetApi().GetMethod()}, true
 		if k := e.GetKernel(); k != nil {
 			calls = Calls{Function: k.GetFunction(), ControlCode: k.GetControlCode()}
-			makes = k.GetArguments() == "create"
+			changes = k.GetChanges()
 		}
 		numbers[calls]++
-		points = append(points, point{calls, numbers[calls], makes})
+		points = append(points, point{calls, numbers[calls], changes})
 	}
 	return points
 }

@@ -13,13 +13,22 @@ import (
 // small is a node that is saved quickly everywhere.
 const small = "testdata/small.yaml"
 
-// TestMkdirInterrupted is small: an operation of one call.
+func start(t testing.TB) *csiproxytest.Node {
+	return csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
+}
+
+// mkdir is an operation of one call.
+func mkdir(ctx context.Context, n *csiproxytest.Node) error {
+	_, err := n.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: n.KubeletDir() + `\pods\p`})
+	return err
+}
+
 func TestMkdirInterrupted(t *testing.T) {
 	t.Parallel()
-	csiproxytest.Interrupt(t, func(t testing.TB) *csiproxytest.Node {
-		return csiproxytest.Start(t, csiproxytest.Options{Scenario: small})
-	}, func(ctx context.Context, n *csiproxytest.Node) error {
-		_, err := n.Filesystem.Mkdir(ctx, &filesystemapi.MkdirRequest{Path: n.KubeletDir() + `\pods\p`})
-		return err
-	})
+	csiproxytest.Interrupt(t, start, mkdir)
+}
+
+func TestMkdirInterruptedEverywhere(t *testing.T) {
+	t.Parallel()
+	csiproxytest.InterruptEverywhere(t, start, mkdir)
 }

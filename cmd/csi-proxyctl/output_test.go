@@ -43,7 +43,7 @@ func TestMessagesAsJSON(t *testing.T) {
 				Call: &nodeapi.JournalEntry_Kernel{Kernel: &nodeapi.KernelCall{Function: "DiskInterfaces"}},
 			}},
 			`{"sequence":7,"begin":"1970-01-01T00:00:00Z","duration":null,"requestId":"",` +
-				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":"","part":0}}`,
+				`"kernel":{"function":"DiskInterfaces","object":"","controlCode":"","win32Code":0,"error":"","arguments":"","part":0,"changes":false}}`,
 		},
 	} {
 		got, err := json.Marshal(test.from)

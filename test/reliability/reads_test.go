@@ -3,7 +3,6 @@
 package reliability
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -132,42 +132,20 @@ func fill(m protoreflect.Message, values map[string][]any, i int) (count int) {
 	return count
 }
 
-// reading are the kernel calls that change nothing, whatever their parameters.
-var reading = []string{
-	"AccessList", "AdapterInterfaces", "DependentServices", "DevicesForISCSISession", "DiskFreeSpace", "DiskInterfaces",
-	"FinalPath", "FsInformation", "ISCSIDiscoveryMechanisms", "ISCSIPersistentLogins", "ISCSISessionList", "Information",
-	"QueryAttributes", "QueryService", "ReadAt", "RegistryStrings", "ReportISCSISendTargetPortals", "ReportISCSITargetPortals",
-	"ReportISCSITargets", "SMBGlobalMappings", "SystemFirmwareTable", "SystemWindowsDirectory", "VolumeInformation",
-	"VolumeNameForMountPoint", "VolumeNames", "VolumePathNames", "WaitForDeviceInstalls",
-}
-
-// changesNothing asserts that kernel calls are known to change nothing.
+// changesNothing asserts that kernel calls change nothing, and open nothing to change it.
 func changesNothing(t *testing.T, of string, calls []kernel.Call) {
 	t.Helper()
 	const writing = win32.GENERIC_WRITE | win32.FILE_WRITE_DATA | win32.DELETE | win32.WRITE_DAC
 	for _, call := range calls {
-		reads := slices.Contains(reading, call.Function)
+		changes := journal.Changes(call)
 		switch call.Function {
 		case "OpenDevice":
 			// A disk is opened so to ask for its size.
-			reads = call.Parameters[0].(uint32)&writing == 0 || strings.HasPrefix(call.Object, `\\.\PhysicalDrive`)
+			changes = call.Parameters[0].(uint32)&writing != 0 && !strings.HasPrefix(call.Object, `\\.\PhysicalDrive`)
 		case "OpenFile":
-			how := call.Parameters[0].(kernel.OpenOptions)
-			reads = how.Disposition == win32.FILE_OPEN && how.Access&writing == 0
-		case "DeviceIoControl":
-			switch call.Code {
-			case win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_IS_WRITABLE, win32.IOCTL_DISK_GET_PARTITION_INFO_EX,
-				win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
-				win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, win32.IOCTL_DISK_GET_LENGTH_INFO, win32.IOCTL_DISK_ARE_VOLUMES_READY,
-				win32.IOCTL_DISK_UPDATE_DRIVE_SIZE, // Windows asks the disk again
-				win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, win32.IOCTL_STORAGE_QUERY_PROPERTY,
-				win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, win32.IOCTL_VOLUME_IS_OFFLINE,
-				win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, win32.IOCTL_MOUNTMGR_QUERY_POINTS, win32.FSCTL_IS_VOLUME_MOUNTED,
-				win32.FSCTL_GET_NTFS_VOLUME_DATA, win32.FSCTL_GET_REPARSE_POINT:
-				reads = true
-			}
+			changes = changes || call.Parameters[0].(kernel.OpenOptions).Access&writing != 0
 		}
-		if !reads {
+		if changes {
 			t.Errorf("%s: %s %s %s %v", of, call.Function, win32.ControlCodeName(call.Code), call.Object, call.Parameters)
 		}
 	}

@@ -452,7 +452,9 @@ type KernelCall struct {
 	Arguments string `protobuf:"bytes,6,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	// Where an operation asks several disks or volumes side by side, the number, from 1, of this call's disk or volume.
 	// Calls for different ones come in any order. 0: the operation asks one thing at a time.
-	Part          uint32 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`
+	Part uint32 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`
+	// The call may change the node by itself: a control code that sets something, a file that is made.
+	Changes       bool `protobuf:"varint,8,opt,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -536,6 +538,13 @@ func (x *KernelCall) GetPart() uint32 {
 	return 0
 }
 
+func (x *KernelCall) GetChanges() bool {
+	if x != nil {
+		return x.Changes
+	}
+	return false
+}
+
 var File_emulated_v1alpha1_journal_proto protoreflect.FileDescriptor
 
 const file_emulated_v1alpha1_journal_proto_rawDesc = "" +
@@ -572,7 +581,7 @@ const file_emulated_v1alpha1_journal_proto_rawDesc = "" +
 	"\arequest\x18\x03 \x01(\tR\arequest\x12\x12\n" +
 	"\x04code\x18\x04 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1a\n" +
-	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xca\x01\n" +
+	"\bresponse\x18\x06 \x01(\tR\bresponse\"\xe4\x01\n" +
 	"\n" +
 	"KernelCall\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
@@ -582,7 +591,8 @@ const file_emulated_v1alpha1_journal_proto_rawDesc = "" +
 	"win32_code\x18\x04 \x01(\rR\twin32Code\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12\x1c\n" +
 	"\targuments\x18\x06 \x01(\tR\targuments\x12\x12\n" +
-	"\x04part\x18\a \x01(\rR\x04partBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
+	"\x04part\x18\a \x01(\rR\x04part\x12\x18\n" +
+	"\achanges\x18\b \x01(\bR\achangesBLZJgithub.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1;emulatedv1alpha1b\x06proto3"
 
 var (
 	file_emulated_v1alpha1_journal_proto_rawDescOnce sync.Once

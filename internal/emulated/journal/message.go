@@ -61,7 +61,8 @@ func (e *Entry) message() *nodeapi.JournalEntry {
 }
 
 func (e *Entry) kernelCall() *nodeapi.KernelCall {
-	call := &nodeapi.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part)}
+	call := &nodeapi.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part),
+		Changes: Changes(e.Call)}
 	switch {
 	case e.Function == "DeviceIoControl":
 		call.ControlCode = win32.ControlCodeName(e.Code)
