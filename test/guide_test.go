@@ -55,7 +55,7 @@ var (
 func guides(t *testing.T) []guide {
 	t.Helper()
 	var found []guide
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "charts/*/README.md", "deploy/*.md", "examples/*/*.md", ".github/*/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "charts/*/README.md", "examples/*/*.md", ".github/*/*/*.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		caller.OK(t, err)
 		for _, file := range files {

@@ -41,7 +41,7 @@ func TestChartReadmeIsGenerated(t *testing.T) {
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	named := regexp.MustCompile(`\b(?:deploy|charts|docs)/[A-Za-z0-9_./-]*[A-Za-z0-9]`)
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-	for _, document := range []string{"docs/install.md", "deploy/README.md", "charts/csi-proxy/README.md"} {
+	for _, document := range []string{"docs/install.md", "charts/csi-proxy/README.md"} {
 		content := string(read(t, document))
 		folder := document[:strings.LastIndex(document, "/")+1]
 		var paths []string
