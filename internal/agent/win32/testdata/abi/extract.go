@@ -47,6 +47,10 @@ func run(object string) error {
 		switch kind {
 		case "const":
 			fmt.Printf("const %s %#x\n", name, value)
+		case "list":
+			if err := list(file, name, value); err != nil {
+				return err
+			}
 		case "size", "offset", "struct", "member":
 			fmt.Printf("%s %s %d\n", kind, name, value)
 		case "bytes":
@@ -66,6 +70,26 @@ func run(object string) error {
 		default:
 			return fmt.Errorf("record of kind %q", kind)
 		}
+	}
+	return nil
+}
+
+// list prints constants: their names are one object, and their values another.
+func list(file *pe.File, name string, count uint64) error {
+	names, err := data(file, "names_"+name)
+	if err != nil {
+		return err
+	}
+	values, err := data(file, "values_"+name)
+	if err != nil {
+		return err
+	}
+	constants := strings.Split(text(names), ",")
+	if uint64(len(constants)) != count || uint64(len(values)) < 4*count {
+		return fmt.Errorf("%s: %d names of %d constants", name, len(constants), count)
+	}
+	for i, constant := range constants {
+		fmt.Printf("const %s %#x\n", strings.TrimSpace(constant), binary.LittleEndian.Uint32(values[4*i:]))
 	}
 	return nil
 }

@@ -518,18 +518,37 @@ const struct {
 /* ---- the table that extract.go prints, in this order ---- */
 
 struct record {
-    char kind[8]; /* "const", "size", "offset", "bytes", and "struct", "member" of structures that Go declares as well */
+    char kind[8]; /* "const", "list", "size", "offset", "bytes", and "struct", "member" of structures that Go declares as well */
     char name[88];
     unsigned long long value;
 };
 
-#define NUMBER(name) {"const", #name, (unsigned int)(name)}
 #define NUMBER64(name) {"const", #name, (unsigned long long)(name)}
 #define SIZE(type, shown) {"size", shown, sizeof(type)}
 #define FIELD(type, shown, field) {"offset", shown "." #field, offsetof(type, field)}
 #define STRUCT(type, shown) {"struct", shown, sizeof(type)}
 #define MEMBER(type, shown, field) {"member", shown "." #field, offsetof(type, field)}
-#define BYTES(object) {"bytes", #object, sizeof(golden_##object)}
+#define BYTES(type, shown, object) {"bytes", #object, sizeof(golden_##object)}
+
+/* EACH(MACRO, type, shown, a, b, …) is MACRO(type, shown, a), MACRO(type, shown, b), …: each scan makes one. */
+#define EACH(macro, type, shown, ...) SCAN(EACH_FIRST(macro, type, shown, __VA_ARGS__))
+#define EACH_FIRST(macro, type, shown, a, ...) macro(type, shown, a) __VA_OPT__(, EACH_NEXT NOTHING (macro, type, shown, __VA_ARGS__))
+#define EACH_NEXT() EACH_FIRST
+#define NOTHING ()
+#define SCAN(...) SCAN_4(SCAN_4(SCAN_4(SCAN_4(__VA_ARGS__))))
+#define SCAN_4(...) SCAN_1(SCAN_1(SCAN_1(SCAN_1(__VA_ARGS__))))
+#define SCAN_1(...) __VA_ARGS__
+
+#define LAYOUT(type, ...) SIZE(type, #type), EACH(FIELD, type, #type, __VA_ARGS__)
+#define X_LAYOUT(type, ...) SIZE(X_##type, #type), EACH(FIELD, X_##type, #type, __VA_ARGS__)
+#define STRUCTURE(type, ...) STRUCT(type, #type), EACH(MEMBER, type, #type, __VA_ARGS__)
+#define X_STRUCTURE(type, ...) STRUCT(X_##type, #type), EACH(MEMBER, X_##type, #type, __VA_ARGS__)
+#define OBJECTS(...) EACH(BYTES, , , __VA_ARGS__)
+
+/* A list of constants is two objects, its names as one text and their values: EACH would hand on the values alone. */
+#define CONSTANTS(list, ...) const char names_##list[] = #__VA_ARGS__; const unsigned values_##list[] = {__VA_ARGS__};
+#define LIST(list) {"list", #list, sizeof values_##list / sizeof *values_##list}
+#include "constants.h"
 
 const struct record golden[] = {
 #include "table.h"
