@@ -80,3 +80,46 @@ func volumes(ts *testscript.TestScript, args []string) {
 		ctl(ts, "fs", "link", dir+`\globalmount`, pod+`\mount`)
 	}
 }
+
+// scenario FILE DISKS SHARES writes a scenario with that many formatted disks, and shares s1, s2 and so on.
+func scenario(ts *testscript.TestScript, args []string) {
+	var text strings.Builder
+	for i := range number(ts, args[1]) {
+		fmt.Fprintf(&text, "%s  - {size: 64MiB, serial: vol%017d, content: formatted}\n", firstOnly(i, "disks:\n"), i+1)
+	}
+	for i := range number(ts, args[2]) {
+		fmt.Fprintf(&text, "%s      - {name: s%d}\n", firstOnly(i, "smbServers:\n  - name: fs.emulated\n    shares:\n"), i+1)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text.String()), 0o600))
+}
+
+func firstOnly(i int, text string) string {
+	if i > 0 {
+		return ""
+	}
+	return text
+}
+
+func number(ts *testscript.TestScript, text string) int {
+	n, err := strconv.Atoi(text)
+	ts.Check(err)
+	return n
+}
+
+// shares N has a driver stage the shares s1 to sN of fs.emulated, and publishes each to a pod of its own, with names as
+// long as Kubernetes' own.
+func shares(ts *testscript.TestScript, args []string) {
+	client := csiproxy.New(csiproxy.Options{SocketDir: ts.Getenv("CSI_PROXY_SOCKET_DIR")})
+	defer func() { ts.Check(client.Close()) }()
+	for i := 1; i <= number(ts, args[0]); i++ {
+		stage := fmt.Sprintf(`C:\var\lib\kubelet\plugins\kubernetes.io\csi\smb.csi.k8s.io\%064d\globalmount`, i)
+		stageShare(ts, []string{fmt.Sprintf(`\\fs.emulated\s%d`, i), stage})
+		uid := fmt.Sprintf("%08d-5d2f-4f43-9a5e-7a8d5f2b6c11", i)
+		pod := fmt.Sprintf(`C:\var\lib\kubelet\pods\%s\volumes\kubernetes.io~csi\pvc-%[1]s`, uid)
+		_, err := client.Filesystem.Mkdir(context.Background(), &csiproxy.MkdirRequest{Path: pod})
+		ts.Check(err)
+		_, err = client.Filesystem.CreateSymlink(context.Background(),
+			&csiproxy.CreateSymlinkRequest{SourcePath: stage, TargetPath: pod + `\mount`})
+		ts.Check(err)
+	}
+}

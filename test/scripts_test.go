@@ -62,6 +62,8 @@ func TestScripts(t *testing.T) {
 			"write":     verb("write PATH TEXT", write),
 			"holds":     verb("holds PATH TEXT", holds),
 			"volumes":   verb("volumes stage|publish N", volumes),
+			"scenario":  verb("scenario FILE DISKS SHARES", scenario),
+			"shares":    verb("shares N", shares),
 		},
 	})
 }

@@ -42,7 +42,8 @@ It looks at the agent's endpoints and their versions, services, the agent's priv
 mount points and links, SMB mappings, iSCSI sessions, and operations that hang. It asks each disk, enters each share to
 which a link leads, and changes nothing. If the agent has no admin endpoint, it uses what the storage API shows, which
 brings the volumes online that it lists, and says what is missing. Commands are for PowerShell, or a POSIX shell beside
-an emulated node. The exit code is 0 if nothing is worse than a note, else 1.
+an emulated node. Of many objects with one cause, -o wide and json show all. The exit code is 0 if nothing is worse
+than a note, else 1.
 
 -o npd prints the worst finding in one line, for a custom plugin of node-problem-detector. A note is no problem there,
 and the exit code is 2 if something could not be looked at.`
@@ -93,19 +94,22 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 		Findings []doctor.Finding `json:"findings"`
 		Missing  []string         `json:"missing"`
 	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names,
-		rows: findingsRows(findings, missing)})
+		rows: findingsRows(findings, missing, doctor.Finding.Brief),
+		wide: findingsRows(findings, missing, func(f doctor.Finding) (evidence, do []string) { return f.Evidence, f.Do })})
 }
 
-func findingsRows(findings []doctor.Finding, missing []string) (rows []string) {
+func findingsRows(findings []doctor.Finding, missing []string,
+	lines func(doctor.Finding) (evidence, do []string)) (rows []string) {
 	counts := map[doctor.Severity]int{}
 	for _, f := range findings {
 		counts[f.Severity]++
-		rows = append(rows, fmt.Sprintf("%-8s %s", strings.ToUpper(string(f.Severity)), f.What))
-		for _, e := range f.Evidence {
+		rows = append(rows, fmt.Sprintf("%-8s %s", strings.ToUpper(string(f.Severity)), f.Title()))
+		evidence, do := lines(f)
+		for _, e := range evidence {
 			rows = append(rows, "         "+e)
 		}
-		if len(f.Do) > 0 {
-			rows = append(rows, "         Do: "+strings.Join(f.Do, "\n             "))
+		if len(do) > 0 {
+			rows = append(rows, "         Do: "+strings.Join(do, "\n             "))
 		}
 		rows = append(rows, "")
 	}

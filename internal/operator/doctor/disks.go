@@ -20,12 +20,12 @@ const slack = 16 << 20
 
 func (r *report) disks() {
 	for _, d := range r.Tree.Disks {
-		what, bring := fmt.Sprintf("disk %d is ", d.Number), fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
+		name, bring := fmt.Sprintf(": disk %d", d.Number), fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
 		case mayBeMissed(d) && r.Seen == nil:
-			r.add(Warning, "disk-offline", what+"offline: its volumes cannot be found or mounted", describe(d), bring)
+			r.add(Warning, "disk-offline", "a disk is offline, and its volumes cannot be found or mounted"+name, describe(d), bring)
 		case mayBeMissed(d) && len(r.missed()) > 0:
-			r.add(Problem, "disk-offline", what+"offline, and mounted volumes are missing: they may be on it",
+			r.add(Problem, "disk-offline", "a disk is offline, and mounted volumes are missing"+name,
 				append(describe(d), r.missed()...), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
 		case d.ReadOnly != nil && *d.ReadOnly:
@@ -35,7 +35,7 @@ func (r *report) disks() {
 					severity, evidence = Problem, append(evidence, users...)
 				}
 			}
-			r.add(severity, "disk-read-only", what+"read-only: what pods write to it fails", evidence, bring,
+			r.add(severity, "disk-read-only", "a disk is read-only, and what pods write to it fails"+name, evidence, bring,
 				"if it stays so, see how the storage system exports it")
 		}
 		r.grown(d)
@@ -92,7 +92,7 @@ func (r *report) contents() {
 				"do not partition or format it: the data may still be whole",
 				"restore the table with a recovery tool, or the disk from a snapshot")
 		default:
-			r.add(Warning, "disk-not-blank",
+			r.addCase("", Warning, "disk-not-blank",
 				name+" holds "+c.GetContent()+" that Windows cannot use: no driver can stage it",
 				[]string{"there is no volume on " + name + ", and no driver partitions a disk that is not blank"},
 				"if its content is for Linux: see why it is attached to this node",
@@ -111,8 +111,9 @@ func (r *report) attributes() {
 					severity, evidence = Problem, append(evidence, r.missed()...)
 				}
 				r.add(severity, "partition-attribute",
-					fmt.Sprintf("partition %d of disk %d is %s: %s", p.Number, d.Number, a, map[string]string{
-						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a]),
+					fmt.Sprintf("a partition is %s, and %s: partition %d of disk %d", a, map[string]string{
+						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a],
+						p.Number, d.Number),
 					append(evidence, "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
 					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
 						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
@@ -131,6 +132,8 @@ func (r *report) identities() {
 			}
 		}
 	}
+	var ids []string
+	shared := map[string][]string{} // what the same disks have in common
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		if len(disks[id]) < 2 {
 			continue
@@ -139,8 +142,16 @@ func (r *report) identities() {
 		for _, d := range disks[id] {
 			evidence = append(evidence, describe(d)...)
 		}
-		r.add(Note, "same-identity", "disks have the same "+id+": a driver that looks for it may take the wrong one",
-			evidence, "see how the storage system names its disks; a clone has the identity of its source there")
+		key := strings.Join(evidence, "\n")
+		if shared[key] == nil {
+			ids = append(ids, key)
+		}
+		shared[key] = append(shared[key], id)
+	}
+	for _, key := range ids {
+		r.add(Note, "same-identity", "a driver may take the wrong one of disks with the same identity: "+
+			strings.Join(shared[key], " and "), strings.Split(key, "\n"),
+			"see how the storage system names its disks; a clone has the identity of its source there")
 	}
 }
 
@@ -158,7 +169,7 @@ func (r *report) grown(d treeview.Disk) {
 	}
 	id := formatted[0].Volume.ID
 	r.add(Warning, "partition-smaller",
-		fmt.Sprintf("disk %d is larger than what its volume uses: it was grown, and the volume was not", d.Number),
+		fmt.Sprintf("a disk is larger than what its volume uses: disk %d was grown, and the volume was not", d.Number),
 		[]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
 			treeview.Size(end))},
 		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
@@ -169,7 +180,7 @@ func (r *report) volumes() {
 		v := p.Volume
 		if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
 			r.add(Warning, "file-system-smaller",
-				fmt.Sprintf("a file system of disk %d is smaller than its partition: growing it was not completed", d.Number),
+				fmt.Sprintf("a file system is smaller than its partition: on disk %d, growing it was not completed", d.Number),
 				[]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
 					treeview.Size(p.SizeBytes))},
 				command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
@@ -181,7 +192,7 @@ func (r *report) volumes() {
 func (r *report) lost() {
 	for d, p := range r.Tree.Volumes() {
 		v := p.Volume
-		name := append(slices.Clone(v.MountPoints), v.ID)[0] // people know the path
+		name := r.nameOf(v.ID, append(slices.Clone(v.MountPoints), v.ID)[0]) // people know the path
 		evidence := append(describe(d), r.usersOf(v.ID)...)
 		switch {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
@@ -208,7 +219,7 @@ func (r *report) full() {
 		if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
 			continue
 		}
-		what, do := fmt.Sprintf("a volume of disk %d", d.Number), "have its PersistentVolumeClaim grown, or files removed"
+		what, do := "a volume", "have its PersistentVolumeClaim grown, or files removed"
 		if d.IsSystem() {
 			what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
 		}
@@ -218,7 +229,7 @@ func (r *report) full() {
 		}
 		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
 			treeview.Size(v.TotalBytes))}, describe(d)...)
-		r.add(severity, "volume-full", what+rest+v.MountPoints[0], append(evidence, r.usersOf(v.ID)...), do)
+		r.add(severity, "volume-full", what+rest+r.nameOf(v.ID, v.MountPoints[0]), append(evidence, r.usersOf(v.ID)...), do)
 	}
 }
 
@@ -261,12 +272,13 @@ func (r *report) owners() {
 		drivers, elsewhere := r.stagedBy(d)
 		if len(drivers) > 1 {
 			r.add(Warning, "disk-of-two-drivers",
-				fmt.Sprintf("disk %d is staged by several CSI drivers: %s", d.Number, strings.Join(drivers, ", ")), describe(d),
+				fmt.Sprintf("a disk is staged by several CSI drivers: disk %d by %s", d.Number, strings.Join(drivers, ", ")),
+				describe(d),
 				"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it")
 		}
 		if len(drivers) == 0 && elsewhere {
 			r.add(Note, "disk-not-of-kubernetes",
-				fmt.Sprintf("disk %d is used outside kubelet's directory: it belongs to something that is no CSI driver",
+				fmt.Sprintf("a disk is used outside kubelet's directory, by something that is no CSI driver: disk %d",
 					d.Number), describe(d))
 		}
 	}

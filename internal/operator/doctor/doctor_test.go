@@ -292,7 +292,6 @@ func TestConnectionsAndLinks(t *testing.T) {
 		`warning dangling-link: csi-proxyctl fs rmdir 'C:\a'`,
 		"warning dangling-share-link: if pods use it: restart them, so that kubelet has the driver map it again",
 		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
-		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
 		"note unused-smb-mappings: csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl "+
 			"smb unmap SHARE")
 }
@@ -300,9 +299,11 @@ func TestConnectionsAndLinks(t *testing.T) {
 func TestDisksOfOneIdentity(t *testing.T) {
 	a, b, c := mounted(), mounted(), mounted()
 	a.SerialNumber, b.SerialNumber, c.SerialNumber, c.Page83 = "1", "1", "2", "naa"
+	a.Page83, b.Page83 = "clone", "clone"
 	b.Number, c.Number = 4, 5
 	findings := doctor.Examine(with(a, b, c))
-	if len(findings) != 1 || findings[0].Check != "same-identity" || len(findings[0].Evidence) != 4 {
+	if len(findings) != 1 || findings[0].Check != "same-identity" || findings[0].Count != 1 ||
+		len(findings[0].Evidence) != 4 {
 		t.Errorf("got %+v, want one finding about disks 3 and 4", findings)
 	}
 }

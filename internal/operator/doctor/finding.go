@@ -29,12 +29,17 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Check is a stable name, for machines: "dangling-mount-point".
 	Check string `json:"check"`
-	// What states what is wrong, in one sentence.
+	// What states what is wrong, in one sentence: of the first object, where several have the same cause.
 	What string `json:"what"`
+	// Count is how many objects have the cause.
+	Count int `json:"count"`
 	// Evidence is what was seen.
 	Evidence []string `json:"evidence"`
 	// Do lists the steps that help: command lines, or sentences where no command helps.
 	Do []string `json:"do"`
+
+	cause string
+	cases []instance
 }
 
 // Reason returns the check as Kubernetes writes reasons: "DanglingMountPoint".
@@ -57,9 +62,10 @@ type report struct {
 	findings []Finding
 }
 
+// add adds a finding, or what it says to the one of the same cause: the same text up to the first colon.
 func (r *report) add(severity Severity, check, what string, evidence []string, do ...string) {
-	r.findings = append(r.findings,
-		Finding{severity, check, what, append([]string{}, evidence...), append([]string{}, do...)})
+	cause, _, _ := strings.Cut(what, ": ")
+	r.addCase(cause, severity, check, what, evidence, do...)
 }
 
 // A check reports about a part of the facts.

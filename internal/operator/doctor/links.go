@@ -35,19 +35,19 @@ func (r *report) dangling() {
 			}
 			r.gone(d, evidence, at)
 		case d.GetKind() == admin.Target_TARGET_SHARE && len(pod) > 0:
-			r.add(severity, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
-				evidence, deletePod, remove)
+			r.add(severity, "dangling-share-link", "the share of a volume is not mapped, as after a reboot: "+
+				r.nameOf(d.GetTarget(), d.GetPath()), evidence, deletePod, remove)
 		case d.GetKind() == admin.Target_TARGET_SHARE:
 			r.add(severity, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
 				"if nothing uses it: "+remove)
 		case !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
-				"a pod writes to the system disk: nothing is mounted where its volume should be, "+d.GetPath(), evidence,
+				"a pod writes to the system disk: nothing is mounted where its volume should be, "+volumeOf(d.GetPath()), evidence,
 				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
 					d.GetEndsAt()}), "then "+deletePod)
 		case len(pod) > 0:
-			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+d.GetPath(), evidence, deletePod, remove)
+			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+volumeOf(d.GetPath()), evidence, deletePod, remove)
 		default:
 			r.add(severity, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence, remove)
 		}
@@ -62,8 +62,8 @@ func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 	if isStaged(d.GetPath()) {
 		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
 		if published {
-			r.add(Problem, check, what, append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again",
-				"then "+deletePod)
+			r.add(Problem, check, "the disk of a mounted volume is gone: "+r.nameOf(d.GetTarget(), d.GetPath()),
+				append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again", "then "+deletePod)
 			return
 		}
 		r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
@@ -148,17 +148,17 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	share := argument{"SHARE", m.GetRemotePath()}
 	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}
 	if m.GetError() != "" {
-		evidence = append(evidence, m.GetError(), "used by "+link)
-		for _, line := range r.usersOf(winpath.Fold(m.GetRemotePath())) {
-			if line != "used by "+link {
-				evidence = append(evidence, line)
-			}
+		users := r.usersOf(winpath.Fold(m.GetRemotePath()))
+		if len(users) == 0 {
+			users = []string{"used by " + link}
 		}
+		evidence = append(append(evidence, users...), m.GetError())
 	}
 	answers := command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
 		argument{"SERVER", server})
 	found := func(what string, do ...string) bool {
-		r.add(Problem, "stale-smb-mapping", what+": "+m.GetRemotePath(), evidence, do...)
+		r.addCase(what+" of "+winpath.Fold(server), Problem, "stale-smb-mapping", what+": "+m.GetRemotePath(), evidence,
+			do...)
 		return true
 	}
 	switch code := win32.Errno(m.GetWin32Code()); {

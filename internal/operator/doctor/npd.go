@@ -46,7 +46,11 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 	wanted := func(reason string) bool { return len(reasons) == 0 || slices.Contains(reasons, reason) }
 	findings := slices.DeleteFunc(Examine(f), func(f Finding) bool { return f.Severity == Note || !wanted(f.Reason()) })
 	if len(findings) > 0 {
-		return npdLine(findings[0], len(findings)-1), NPDProblem
+		more := -1
+		for _, f := range findings {
+			more += f.Count
+		}
+		return npdLine(findings[0], more), NPDProblem
 	}
 	for _, l := range f.checks() {
 		for check := range strings.FieldsSeq(l.checks) {
@@ -60,12 +64,15 @@ func NPD(f Facts, reasons []string) (line string, exitCode int) {
 
 // npdLine returns a finding in one line: what is wrong, or the part of it before the colon if all is too long.
 func npdLine(f Finding, more int) string {
-	line := f.Reason() + ": " + terminal.Text(f.What)
-	if len(line) > maxNPDLine {
+	line, others := f.Reason()+": "+terminal.Text(f.What), ""
+	if more > 0 {
+		others = fmt.Sprintf(" (and %d more)", more)
+	}
+	if len(line+others) > maxNPDLine {
 		what, _, _ := strings.Cut(f.What, ": ")
 		line = f.Reason() + ": " + terminal.Text(what)
 	}
-	if others := fmt.Sprintf(" (and %d more)", more); more > 0 && len(line+others) <= maxNPDLine {
+	if len(line+others) <= maxNPDLine {
 		line += others
 	}
 	return line

@@ -122,9 +122,31 @@ func (r *report) usersOf(target string) (lines []string) {
 		if i == most {
 			return append(lines, fmt.Sprintf("and %d paths more", len(r.users[target])-most))
 		}
-		lines = append(append(lines, "used by "+u.path), podOf(u.path)...)
+		line := "used by " + u.path
+		if pod := podOf(u.path); pod != nil {
+			line = pod[0]
+		}
+		lines = append(lines, line)
 	}
 	return lines
+}
+
+// nameOf names a volume or share as the first pod that uses it knows it; without one, by the name that is given.
+func (r *report) nameOf(target, name string) string {
+	for _, u := range r.users[target] {
+		if inPod.MatchString(u.path) {
+			return volumeOf(u.path)
+		}
+	}
+	return name
+}
+
+// volumeOf names the volume of a pod's path, and any other path itself.
+func volumeOf(path string) string {
+	if of := inPod.FindStringSubmatch(path); of != nil {
+		return "volume " + of[2]
+	}
+	return path
 }
 
 // inPod matches the path at which a pod has a volume, with the pod's UID and the PersistentVolume's name.
@@ -133,7 +155,7 @@ var inPod = regexp.MustCompile(`(?i)\\pods\\([^\\]+)\\volumes\\kubernetes\.io~cs
 // podOf names the pod and the volume of a path.
 func podOf(path string) []string {
 	if of := inPod.FindStringSubmatch(path); of != nil {
-		return []string{"pod " + of[1] + ", volume " + of[2]}
+		return []string{"used by pod " + of[1] + ", volume " + of[2]}
 	}
 	return nil
 }

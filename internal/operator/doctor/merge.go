@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"slices"
+)
+
+// An instance is one object of a finding: what was seen of it, and the steps for it.
+type instance struct{ evidence, do []string }
+
+// addCase adds an object to the finding of a cause, which it makes if it is the first one.
+func (r *report) addCase(cause string, severity Severity, check, what string, evidence []string, do ...string) {
+	at := slices.IndexFunc(r.findings,
+		func(f Finding) bool { return f.Severity == severity && f.Check == check && f.cause == cause })
+	if at < 0 {
+		at = len(r.findings)
+		r.findings = append(r.findings, Finding{Severity: severity, Check: check, What: what, cause: cause,
+			Evidence: []string{}, Do: []string{}})
+	}
+	f := &r.findings[at]
+	f.Count++
+	f.cases = append(f.cases, instance{missingIn(f.Evidence, evidence), do})
+	f.Evidence = append(f.Evidence, f.cases[len(f.cases)-1].evidence...)
+	f.Do = append(f.Do, missingIn(f.Do, do)...)
+}
+
+// missingIn returns the lines that are not among those of a list.
+func missingIn(list, lines []string) (more []string) {
+	for _, line := range lines {
+		if !slices.Contains(list, line) {
+			more = append(more, line)
+		}
+	}
+	return more
+}
+
+// What a person reads of a finding: most lines about the first of its objects, and few about two others.
+const (
+	mostObjects = 3
+	mostLines   = 8
+	fewLines    = 2
+)
+
+// Title returns what is wrong, and of how many objects.
+func (f Finding) Title() string {
+	if f.Count <= 1 {
+		return f.What
+	}
+	return fmt.Sprintf("%s (and %d more)", f.What, f.Count-1)
+}
+
+// Brief returns the evidence and the steps as a screen has room for them. The last line of the evidence counts the rest.
+func (f Finding) Brief() (evidence, do []string) {
+	left, most := 0, mostLines
+	for i, c := range f.cases {
+		kept := min(len(c.evidence), most)
+		if i >= mostObjects {
+			kept = 0
+		}
+		evidence = append(evidence, c.evidence[:kept]...)
+		left, most = left+len(c.evidence)-kept, fewLines
+	}
+	do = f.Do
+	rest := ""
+	if f.Count > mostObjects && len(do) > len(f.cases[0].do) {
+		do, rest = f.cases[0].do, ", and the steps for each"
+	}
+	if left > 0 {
+		evidence = append(evidence, fmt.Sprintf("and %d lines more%s: csi-proxyctl doctor -o wide", left, rest))
+	}
+	return evidence, do
+}
