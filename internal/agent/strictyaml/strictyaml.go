@@ -6,6 +6,7 @@ package strictyaml
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -103,7 +104,8 @@ func decodeStruct(n *yaml.Node, to reflect.Value) error {
 	return nil
 }
 
-// A field is one of a struct, or of a struct in it with the tag ",inline".
+// A field is one of a struct, or of a struct in it with the tag ",inline". Without a tag "yaml" it has the name that it
+// has in JSON.
 type field struct {
 	name  string
 	index []int
@@ -111,7 +113,7 @@ type field struct {
 
 func fieldsOf(t reflect.Type) (all []field) {
 	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("yaml"), f.Tag.Get("json")), ",")
 		switch {
 		case options == "inline":
 			for _, inner := range fieldsOf(f.Type) {

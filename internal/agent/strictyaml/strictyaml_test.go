@@ -20,7 +20,8 @@ type box struct {
 	List  []box    `yaml:"list"`
 	Names []string `yaml:"names"`
 	Rest  rest     `yaml:",inline"`
-	Other string   `yaml:"-"`
+	Same  string   `json:"same,omitempty"`
+	Other string   `yaml:"-" json:"other"`
 }
 
 type rest struct {
@@ -29,12 +30,12 @@ type rest struct {
 
 func TestDecode(t *testing.T) {
 	got := box{Text: "as before", Names: []string{"replaced"}}
-	d, err := strictyaml.Decode("f", []byte("flag: true\ncount: 255\nbelow: -7\nlist:\n- text: '1'\n- {}\nnames: []\nmore: x\n"), &got)
+	d, err := strictyaml.Decode("f", []byte("flag: true\ncount: 255\nbelow: -7\nlist:\n- text: '1'\n- {}\nnames: []\nmore: x\nsame: y\n"), &got)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := box{Text: "as before", Flag: true, Count: new(uint8(255)), Below: -7, List: []box{{Text: "1"}, {}},
-		Names: []string{}, Rest: rest{More: "x"}}
+		Names: []string{}, Rest: rest{More: "x"}, Same: "y"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -52,7 +53,7 @@ func TestDecode(t *testing.T) {
 
 // Values of another type are refused, whatever the library would make of them, and errors do not have them.
 func TestRefused(t *testing.T) {
-	const fields = "text, flag, count, below, list, names, more"
+	const fields = "text, flag, count, below, list, names, more, same"
 	for text, want := range map[string]string{
 		"":                                  "f: it is empty",
 		"# nothing":                         "f: it is empty",

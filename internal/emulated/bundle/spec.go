@@ -18,21 +18,21 @@ import (
 type Spec struct {
 	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
 	SizeBytes    setting.Size        `yaml:"size" json:"-"`
-	SerialNumber string              `yaml:"serial" json:"serial"`         // printable ASCII
-	Model        string              `yaml:"model" json:"model,omitempty"` // of an NVMe disk, up to 40 of printable ASCII
-	Identifiers  setting.Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
-	BusType      setting.BusType     `yaml:"busType" json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
-	Adapter      uint8               `yaml:"adapter" json:"adapter"`
-	Bus          uint8               `yaml:"bus" json:"bus"`
-	Target       uint8               `yaml:"target" json:"target"`
-	LUN          uint8               `yaml:"lun" json:"lun"`
+	SerialNumber string              `json:"serial"`          // printable ASCII
+	Model        string              `json:"model,omitempty"` // of an NVMe disk, up to 40 of printable ASCII
+	Identifiers  setting.Identifiers `json:"identifiers,omitempty"`
+	BusType      setting.BusType     `json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
+	Adapter      uint8               `json:"adapter"`
+	Bus          uint8               `json:"bus"`
+	Target       uint8               `json:"target"`
+	LUN          uint8               `json:"lun"`
 	// take the lowest free LUN of the adapter, bus and target
 	LUNAuto    bool   `yaml:"-" json:"-"`
-	SectorSize uint32 `yaml:"sectorSize" json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
-	Offline    bool   `yaml:"offline" json:"offline"`
-	ReadOnly   bool   `yaml:"readOnly" json:"readOnly"`
+	SectorSize uint32 `json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
+	Offline    bool   `json:"offline"`
+	ReadOnly   bool   `json:"readOnly"`
 	// the device refuses to be written, which its attributes do not show
-	Protected bool `yaml:"protected" json:"protected,omitempty"`
+	Protected bool `json:"protected,omitempty"`
 
 	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
 	Formatted  setting.Formatted  `yaml:"content" json:"-"`

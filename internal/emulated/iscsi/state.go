@@ -26,14 +26,14 @@ import (
 type Portal struct {
 	At Endpoint `yaml:",inline" json:"at"`
 	// the address that it names to initiators; empty: its own
-	Advertises string   `yaml:"advertises" json:"advertises,omitempty"`
-	Targets    []Target `yaml:"targets" json:"targets"`
+	Advertises string   `json:"advertises,omitempty"`
+	Targets    []Target `json:"targets"`
 }
 
 // Endpoint is the address of a portal, in which case does not matter.
 type Endpoint struct {
-	Address string `yaml:"address" json:"address"` // IP address or DNS name
-	Port    uint16 `yaml:"port" json:"port"`
+	Address string `json:"address"` // IP address or DNS name
+	Port    uint16 `json:"port"`
 }
 
 // Same reports whether two are one.
@@ -43,25 +43,25 @@ func (p Endpoint) Same(o Endpoint) bool {
 
 // Target is an iSCSI target of a portal.
 type Target struct {
-	Name     string `yaml:"name" json:"name"`                   // in lower case, as on Windows
-	Username string `yaml:"username" json:"username,omitempty"` // of CHAP; both empty: no authentication
-	Secret   string `yaml:"secret" json:"secret,omitempty"`
+	Name     string `json:"name"`               // in lower case, as on Windows
+	Username string `json:"username,omitempty"` // of CHAP; both empty: no authentication
+	Secret   string `json:"secret,omitempty"`
 	// with which the target authenticates itself; empty: it cannot
-	MutualSecret string `yaml:"mutualSecret" json:"mutualSecret,omitempty"`
+	MutualSecret string `json:"mutualSecret,omitempty"`
 
 	// PendingQueries is how many queries find a new session's devices without a disk number.
-	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
+	PendingQueries int `json:"pendingQueries,omitempty"`
 
-	LUNs []LUN `yaml:"luns" json:"luns"`
+	LUNs []LUN `json:"luns"`
 }
 
 // LUN is a logical unit of a target. It is blank at first, and keeps its content from session to session.
 type LUN struct {
-	LUN          uint8               `yaml:"lun" json:"lun"`
+	LUN          uint8               `json:"lun"`
 	Image        string              `yaml:"-" json:"image"` // in detached while there is no session
 	SizeBytes    setting.Size        `yaml:"size" json:"sizeBytes"`
-	SerialNumber string              `yaml:"serial" json:"serial"`
-	Identifiers  setting.Identifiers `yaml:"identifiers" json:"identifiers,omitempty"`
+	SerialNumber string              `json:"serial"`
+	Identifiers  setting.Identifiers `json:"identifiers,omitempty"`
 }
 
 // Disk returns the disk of a logical unit in a session. At a new address it arrives offline and read-only, according to

@@ -106,6 +106,6 @@ func DirectoryOnC(path string) ([]string, error) {
 
 // Adapter is a storage adapter in a scenario. The adapters of disks need not be listed.
 type Adapter struct {
-	Number  uint8           `yaml:"adapter" json:"adapter"`
-	BusType setting.BusType `yaml:"busType" json:"busType"` // 0 is SCSI
+	Number  uint8           `json:"adapter"`
+	BusType setting.BusType `json:"busType"` // 0 is SCSI
 }

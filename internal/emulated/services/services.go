@@ -18,22 +18,22 @@ const MostQueries = 1000
 
 // Spec is a service of the node.
 type Spec struct {
-	Name        string `yaml:"name" json:"name"`
-	DisplayName string `yaml:"displayName" json:"displayName"` // empty: the name
-	StartType   uint32 `yaml:"-" json:"startType"`             // win32.SERVICE_AUTO_START and so on
+	Name        string `json:"name"`
+	DisplayName string `json:"displayName"`        // empty: the name
+	StartType   uint32 `yaml:"-" json:"startType"` // win32.SERVICE_AUTO_START and so on
 	// services, or load order groups with a leading +, of which there are none here
-	Dependencies []string `yaml:"dependencies" json:"dependencies,omitempty"`
-	Running      bool     `yaml:"running" json:"-"`                         // at first; after a reboot StartType decides
-	Unstoppable  bool     `yaml:"unstoppable" json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
+	Dependencies []string `json:"dependencies,omitempty"`
+	Running      bool     `yaml:"running" json:"-"`      // at first; after a reboot StartType decides
+	Unstoppable  bool     `json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
 
 	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
 	// Without queries the service makes no progress.
-	PendingQueries int `yaml:"pendingQueries" json:"pendingQueries,omitempty"`
+	PendingQueries int `json:"pendingQueries,omitempty"`
 
 	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
 	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
-	StartExitCode        uint32 `yaml:"startExitCode" json:"startExitCode,omitempty"`
-	StartServiceExitCode uint32 `yaml:"startServiceExitCode" json:"startServiceExitCode,omitempty"`
+	StartExitCode        uint32 `json:"startExitCode,omitempty"`
+	StartServiceExitCode uint32 `json:"startServiceExitCode,omitempty"`
 }
 
 // Service is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it

@@ -24,8 +24,8 @@ import (
 
 // Server is a file server that the node can reach.
 type Server struct {
-	Name   string  `yaml:"name" json:"name"`
-	Shares []Share `yaml:"shares" json:"shares"`
+	Name   string  `json:"name"`
+	Shares []Share `json:"shares"`
 	// it lacks SMB encryption; in a file the key is true if it has it
 	NoEncryption bool `yaml:"encryption" json:"noEncryption,omitempty"`
 	Stopped      bool `yaml:"-" json:"stopped,omitempty"`
@@ -33,13 +33,13 @@ type Server struct {
 
 // Share is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type Share struct {
-	Name string `yaml:"name" json:"name"`
+	Name string `json:"name"`
 	// that may use it, by User.Name; none: all accounts
-	Users []string `yaml:"users" json:"users,omitempty"`
+	Users []string `json:"users,omitempty"`
 	// its root directory denies access, its folders do not
-	ClosedRoot bool         `yaml:"closedRoot" json:"closedRoot,omitempty"`
-	SizeBytes  setting.Size `yaml:"size" json:"size,omitempty"`   // 0: 1 TiB
-	QuotaBytes setting.Size `yaml:"quota" json:"quota,omitempty"` // of each account; 0: none
+	ClosedRoot bool         `json:"closedRoot,omitempty"`
+	SizeBytes  setting.Size `json:"size,omitempty"`  // 0: 1 TiB
+	QuotaBytes setting.Size `json:"quota,omitempty"` // of each account; 0: none
 }
 
 // User is an account on all file servers.
