@@ -62,6 +62,9 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 	if err := d.refresh(); err != nil {
 		return nil, errors.Join(err, im.File.Close())
 	}
+	if err := d.keepIdentities(); err != nil {
+		return nil, errors.Join(err, im.File.Close())
+	}
 	return d, nil
 }
 
@@ -126,7 +129,7 @@ func (d *disk) writable() error {
 }
 
 // setAttributes changes offline and read-only, in node.json first. A disk that comes online with the identity of an
-// online one gets a new identity, as clones do on Windows, if it was writable before.
+// online one gets a new identity before, as clones do on Windows, if it was writable.
 func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.System && offline {
 		return ErrSystemDisk
@@ -134,28 +137,23 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 	if d.record.Offline == offline && d.record.ReadOnly == readOnly {
 		return nil
 	}
-	if err := d.leaveIdentities(); err != nil { // an earlier try
-		return err
-	}
-	var left []bundle.Identity
-	if d.record.Offline && !offline {
-		left = d.twins()
-		if len(left) > 0 && d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
+	if d.record.Offline && !offline && d.isTwin() {
+		if d.record.ReadOnly && d.node.state.Switches.ClonesNeedWritable {
 			return win32.ERROR_INVALID_PARAMETER
+		}
+		if err := d.leaveIdentities(); err != nil {
+			return err
 		}
 	}
 	err := d.node.update(func(s *state) {
 		r := s.disk(d.record.Image)
-		r.Offline, r.ReadOnly, r.Leaves = offline, readOnly, left
+		r.Offline, r.ReadOnly = offline, readOnly
 	})
 	if err != nil {
 		return err
 	}
-	d.record.Offline, d.record.ReadOnly, d.record.Leaves = offline, readOnly, left
-	if offline {
-		err = d.loseUnflushed()
-	}
-	return errors.Join(err, d.leaveIdentities(), d.refresh())
+	d.record.Offline, d.record.ReadOnly = offline, readOnly
+	return d.refresh()
 }
 
 // identities returns the disk and partition GUIDs of the online disks except one.
@@ -171,47 +169,43 @@ func (all disks) identities(except *disk) map[guid.GUID]bool {
 	return used
 }
 
-// twins returns the identities of the disk with new ones in their place, if other disks use any.
-func (d *disk) twins() (left []bundle.Identity) {
+// isTwin reports whether an online disk has an identity of the disk.
+func (d *disk) isTwin() bool {
 	others := d.node.disks.identities(d)
-	if !slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] }) {
-		return nil
-	}
-	left = append(left, bundle.Identity{From: d.layout.GPT.DiskID, To: gpt.NewGUID()})
-	for _, p := range d.layout.GPT.Partitions {
-		if others[p.ID] {
-			left = append(left, bundle.Identity{From: p.ID, To: gpt.NewGUID()})
-		}
-	}
-	return left
+	return slices.ContainsFunc(d.layout.Identities(), func(id guid.GUID) bool { return others[id] })
 }
 
-// leaveIdentities gives the disk the identities that its record has for it: first to the files of its volumes, then in
-// its table. After a death on the way, the next start does so.
+// other returns the identity that the disk takes where another one has this. It is always the same, so that a start
+// finds the files that a death left there.
+func (d *disk) other(id guid.GUID) guid.GUID {
+	to, _ := guid.NewV5(id, []byte(d.record.Image)) // hashing does not fail
+	return to
+}
+
+// leaveIdentities gives a twin other identities: first to the files of its volumes, then in its table.
 func (d *disk) leaveIdentities() error {
-	if len(d.record.Leaves) == 0 || d.layout.GPT == nil {
-		return nil
-	}
-	t := *d.layout.GPT
-	t.Partitions = t.Sorted()
-	for _, left := range d.record.Leaves {
-		if err := d.image.Rename(left); err != nil {
+	others, t := d.node.disks.identities(d), *d.layout.GPT
+	t.DiskID, t.Partitions = d.other(t.DiskID), t.Sorted()
+	for i, p := range t.Partitions {
+		if !others[p.ID] {
+			continue
+		}
+		if err := d.image.Rename(p.ID, d.other(p.ID)); err != nil {
 			return err
 		}
-		if t.DiskID == left.From {
-			t.DiskID = left.To
-		}
-		for i := range t.Partitions {
-			if t.Partitions[i].ID == left.From {
-				t.Partitions[i].ID = left.To
-			}
+		t.Partitions[i].ID = d.other(p.ID)
+	}
+	return d.write(t.Encode())
+}
+
+// keepIdentities takes the files back for which leaveIdentities has not come to the table.
+func (d *disk) keepIdentities() error {
+	for _, id := range d.layout.Identities() {
+		if err := d.image.Rename(d.other(id), id); err != nil {
+			return err
 		}
 	}
-	if err := d.write(t.Encode()); err != nil {
-		return err
-	}
-	d.record.Leaves = nil
-	return d.node.follow(func(s *state) { s.disk(d.record.Image).Leaves = nil })
+	return nil
 }
 
 // interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"

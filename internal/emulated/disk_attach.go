@@ -140,15 +140,15 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 				return err
 			}
 			disks = append(disks, d)
-			if r.Offline {
-				continue
-			}
-			left := d.twins()
-			if len(left) > 0 && n.state.Switches.ClonesNeedWritable {
+			switch {
+			case r.Offline || !d.isTwin():
+			case n.state.Switches.ClonesNeedWritable:
 				d.record.Offline, d.record.ReadOnly = true, true
-				continue
+			default:
+				if err := d.leaveIdentities(); err != nil {
+					return err
+				}
 			}
-			d.record.Leaves = left
 		}
 		return n.update(func(s *state) {
 			for _, d := range disks {
@@ -164,11 +164,6 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 			_ = d.image.File.Close() // the disks were never visible
 		}
 	}
-	for _, d := range disks {
-		if err == nil {
-			err = d.leaveIdentities()
-		}
-	}
 	return err
 }
 
@@ -182,9 +177,6 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 		}
 		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
 			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
-		}
-		if err := d.leaveIdentities(); err != nil {
-			return err
 		}
 		if !n.state.ISCSI.HasLUN(d.record.Image) {
 			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {

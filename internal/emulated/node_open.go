@@ -91,9 +91,6 @@ func (n *Node) start(o Options) error {
 		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
 	}
 	for _, d := range n.disks {
-		if err := d.leaveIdentities(); err != nil {
-			return err
-		}
 		clear(d.arrivals)
 	}
 	return n.repairMounts()

@@ -34,12 +34,6 @@ type Image struct {
 // Files returns the directory of a volume's files.
 func (im *Image) Files(id guid.GUID) string { return FilesPath(im.Home, id) }
 
-// Identity is one of a disk or partition that gets another, as its twin is online.
-type Identity struct {
-	From guid.GUID `json:"from"`
-	To   guid.GUID `json:"to"`
-}
-
 // Write writes blocks in their order, which is such that a death on the way leaves what was there before or the whole
 // change, but for copies.
 func (im *Image) Write(blocks []gpt.Block) error {
@@ -58,18 +52,17 @@ func (im *Image) Write(blocks []gpt.Block) error {
 // formatted while it is mounted.
 func (im *Image) Empty(id guid.GUID) error { return emptyFiles(im.host, im.Files(id)) }
 
-// Rename gives the files of a volume of a clone their new place. After a death it may have happened already.
-func (im *Image) Rename(r Identity) error {
-	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.Files(r.From)))
+// Rename gives the files of a volume of a clone their new place, if there are any.
+func (im *Image) Rename(from, to guid.GUID) error {
+	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.Files(from)))
 	if err != nil {
 		return err
 	}
 	defer volumes.Close()
-	err = im.host.RenameIn(volumes, r.From.String(), r.To.String())
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := volumes.Lstat(from.String()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	return err
+	return im.host.RenameIn(volumes, from.String(), to.String())
 }
 
 // Grow makes the image longer.

@@ -62,8 +62,7 @@ type Record struct {
 	Bundle string `json:"bundle,omitempty"`
 
 	// ImageBytes is the size of the image: a shorter one, as an interrupted copy leaves it, has lost data.
-	ImageBytes int64      `json:"imageBytes"`
-	Leaves     []Identity `json:"leaves,omitempty"` // identities that it is about to leave to its twin
+	ImageBytes int64 `json:"imageBytes"`
 	Spec
 }
 
