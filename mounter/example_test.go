@@ -60,8 +60,6 @@ func code(err error) error {
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrNotFormatted):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, csiproxy.ErrDiskTooSmall):
-		return status.Error(codes.Unavailable, err.Error())
 	}
 	return err
 }

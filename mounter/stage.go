@@ -81,7 +81,7 @@ func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 
 // Expand grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
 // large, and returns the sizes. As long as Windows does not see that size it is csiproxy.ErrDiskTooSmall, and nothing
-// changes. 0 bytes asks for no size. A volume that is large enough is success; a share is csiproxy.ErrLink.
+// changes: repeat it. 0 bytes asks for no size. A volume that is large enough is success; a share is csiproxy.ErrLink.
 func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, error) {
 	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: windowsPath(path), SizeBytes: bytes})
 	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, m.step(ctx, err)
@@ -127,7 +127,7 @@ type Condition struct {
 // condition is not known.
 func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
 	path = windowsPath(path)
-	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
+	answer, err := m.client.NodeSteps.GetHealth(ctx, &api.GetHealthRequest{TargetPath: path})
 	if errors.Is(err, csiproxy.ErrPathNotFound) {
 		return Condition{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 	}

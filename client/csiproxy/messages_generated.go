@@ -96,8 +96,8 @@ type (
 	PublishResponse    = v1alpha1.PublishResponse
 	ExpandRequest      = v1alpha1.ExpandRequest
 	ExpandResponse     = v1alpha1.ExpandResponse
-	GetVolumeRequest   = v1alpha1.GetVolumeRequest
-	GetVolumeResponse  = v1alpha1.GetVolumeResponse
+	GetHealthRequest   = v1alpha1.GetHealthRequest
+	GetHealthResponse  = v1alpha1.GetHealthResponse
 	GetUsageRequest    = v1alpha1.GetUsageRequest
 	GetUsageResponse   = v1alpha1.GetUsageResponse
 	AccessRights       = v1alpha1.AccessRights

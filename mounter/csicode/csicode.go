@@ -31,7 +31,8 @@ func Interceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, h
 // Of returns the code for the error of a method, such as "NodeStageVolume". Kubelet takes Canceled, DeadlineExceeded,
 // Unavailable, ResourceExhausted and Aborted as signs that the work may still be going on, and then neither removes its
 // directories nor forgets the volume (isFinalError in its CSI client). Errors after which that is true keep or get one
-// of these codes, and no others do.
+// of these codes. The only other one is that of ErrDiskTooSmall, Unavailable: after FailedPrecondition or OutOfRange
+// kubelet would not repeat NodeExpandVolume.
 func Of(method string, err error) codes.Code {
 	call := (*csiproxy.Error)(nil)
 	switch {
@@ -47,8 +48,8 @@ func Of(method string, err error) codes.Code {
 		errors.Is(err, csiproxy.ErrPathNotFound), errors.Is(err, csiproxy.ErrNotMounted), errors.Is(err, fs.ErrNotExist):
 		return codes.NotFound
 	// Unimplemented would mean that the plugin lacks the method.
-	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrDiskTooSmall),
-		errors.Is(err, csiproxy.ErrNotFormatted), errors.Is(err, csiproxy.ErrUnsupported):
+	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrNotFormatted),
+		errors.Is(err, csiproxy.ErrUnsupported):
 		return codes.FailedPrecondition
 	case errors.As(err, &call) && call.Code == codes.InvalidArgument &&
 		(method == "NodeGetVolumeStats" || method == "NodeExpandVolume"):

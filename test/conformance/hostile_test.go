@@ -121,7 +121,11 @@ func badValues(m *method, f protoreflect.FieldDescriptor, what meaning) (all []b
 		bad(codes.FailedPrecondition, uint32(1)) // reserved
 	case size:
 		bad(codes.InvalidArgument, int64(-1), int64(math.MinInt64))
-		bad(codes.OutOfRange, int64(math.MaxInt64), int64(1<<62))
+		tooLarge := codes.OutOfRange
+		if m.operation == "Expand" {
+			tooLarge = codes.Unavailable // the disk may grow
+		}
+		bad(tooLarge, int64(math.MaxInt64), int64(1<<62))
 	case remote:
 		bad(codes.InvalidArgument, "", " ", `\\`, `\\server`, `\\server\`, `\\\share`, `C:\Windows`,
 			`\\?\UNC\server\share`, `\\.\pipe\x`, `\\?\C:\Windows`,

@@ -55,8 +55,8 @@ func stepCosts(t *testing.T, more int) map[string]int {
 		_, err := n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: link})
 		return err
 	})
-	do("GetVolume", func() error {
-		_, err := n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: link})
+	do("GetHealth", func() error {
+		_, err := n.Steps().GetHealth(t.Context(), &nodesteps.GetHealthRequest{TargetPath: link})
 		return err
 	})
 	do("GetUsage", func() error { _, _, err := n.GetUsage(link); return err })

@@ -116,9 +116,9 @@ func TestPolicyOfSteps(t *testing.T) {
 		"a share of another server":        g.StageShare(`\\elsewhere\share`, own+`\share`),
 		"a share at another driver's path": g.StageShare(share, others+`\new`),
 		"another driver's share":           g.Unstage(others + `\share`),
-		"another driver's volume":          only(g.Steps().GetVolume(t.Context(), &steps.GetVolumeRequest{TargetPath: others + `\share`})),
-		"the state behind a link to another server": only(g.Steps().GetVolume(t.Context(),
-			&steps.GetVolumeRequest{TargetPath: own + `\elsewhere`})),
+		"another driver's volume":          only(g.Steps().GetHealth(t.Context(), &steps.GetHealthRequest{TargetPath: others + `\share`})),
+		"the state behind a link to another server": only(g.Steps().GetHealth(t.Context(),
+			&steps.GetHealthRequest{TargetPath: own + `\elsewhere`})),
 		"the size behind a link to another server": only(g.Steps().GetUsage(t.Context(),
 			&steps.GetUsageRequest{TargetPath: own + `\elsewhere`})),
 		"another target": stage(&steps.StageDiskRequest{TargetPath: own + `\volume`, Disk: &steps.StageDiskRequest_IscsiDisk{

@@ -54,7 +54,7 @@ func TestVolumeLife(t *testing.T) {
 			return err
 		}},
 		{"Publish", func() error { return m.Publish(ctx, staging, publish) }},
-		{"GetVolume", func() error { _, err := m.Condition(ctx, publish); return err }},
+		{"GetHealth", func() error { _, err := m.Condition(ctx, publish); return err }},
 		{"GetUsage", func() (err error) { usage, err = m.Usage(ctx, publish); return err }},
 		{"Expand", func() (err error) { n.GrowDisk(1, 12<<30); size, err = m.Expand(ctx, publish, 12<<30); return err }},
 		{"Unstage", func() error { return m.Unstage(ctx, publish) }},

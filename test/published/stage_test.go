@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
 
 const elsewhere = `C:\var\lib\kubelet\plugins\elsewhere`
@@ -263,8 +264,9 @@ func TestSizes(t *testing.T) {
 	if same, err := m.Expand(ctx, publish, 0); err != nil || same != size {
 		t.Errorf("expanding a volume that fills its disk: %+v, %v, want %+v", same, err, size)
 	}
-	if _, err := m.Expand(ctx, publish, 12<<30); !errors.Is(err, csiproxy.ErrDiskTooSmall) {
-		t.Errorf("expanding before the cloud has: %v, want ErrDiskTooSmall", err)
+	if _, err := m.Expand(ctx, publish, 12<<30); !errors.Is(err, csiproxy.ErrDiskTooSmall) ||
+		csicode.Of("NodeExpandVolume", err) != codes.Unavailable { // others make kubelet give up
+		t.Errorf("expanding before the cloud has: %v, want ErrDiskTooSmall, Unavailable for kubelet", err)
 	}
 	n.GrowDisk(1, 12<<30)
 	kept := s.stage(t, staging, mounter.StageOptions{KeepSize: true}).Size

@@ -103,7 +103,7 @@ func TestStepsUnderTheExample(t *testing.T) {
 	n.OK(n.Publish(staging, publish))
 	_, err = n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: publish})
 	n.OK(err)
-	_, err = n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: publish})
+	_, err = n.Steps().GetHealth(t.Context(), &nodesteps.GetHealthRequest{TargetPath: publish})
 	n.OK(err)
 	n.OK(n.StageShare(caller.Share, staging+`-share`))
 	_, _, err = n.GetUsage(staging + `-share`)

@@ -112,8 +112,8 @@ func (o *op) expand(target winpath.Path, bytes int64) (stepSize, error) {
 	if err != nil {
 		return size, err
 	}
-	if size.disk < bytes {
-		return size, errdefs.OutOfRange.Errorf(reason.DiskTooSmall,
+	if size.disk < bytes { // Unavailable, as kubelet gives up an expansion after OutOfRange and FailedPrecondition
+		return size, errdefs.Unavailable.Errorf(reason.DiskTooSmall,
 			"the disk is too small: disk %d has %d bytes, and %d are asked for", extent.DiskNumber, size.disk, bytes)
 	}
 	if err := o.run.Phase(func() error { return o.resizeVolume(id, 0) }, operation.Volume(id)); err != nil {
@@ -129,12 +129,12 @@ const (
 	nearlyFullBytes = 1 << 30
 )
 
-// GetVolume returns how the volume at target_path is, as the proto says. It changes nothing.
-func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.GetVolumeResponse, error) {
-	return runOf(ctx, s.node, "GetVolume", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
+// GetHealth returns how the volume at target_path is, as the proto says. It changes nothing.
+func (s *Steps) GetHealth(ctx context.Context, r *api.GetHealthRequest) (*api.GetHealthResponse, error) {
+	return runOf(ctx, s.node, "GetHealth", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
 }
 
-func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
+func (o *op) condition(path winpath.Path) (*api.GetHealthResponse, error) {
 	at, err := o.statOf(path)
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &api.GetVolumeResponse{Message: "the volume is mounted"}
-	abnormal := func(why, format string, args ...any) (*api.GetVolumeResponse, error) {
+	v := &api.GetHealthResponse{Message: "the volume is mounted"}
+	abnormal := func(why, format string, args ...any) (*api.GetHealthResponse, error) {
 		v.Abnormal, v.Reason, v.Message = true, why, fmt.Sprintf(format, args...)
 		return v, nil
 	}
@@ -172,7 +172,6 @@ func (o *op) condition(path winpath.Path) (*api.GetVolumeResponse, error) {
 	case err != nil:
 		return nil, err
 	}
-	v.TotalBytes, v.UsedBytes = usage.Total, usage.Used
 	switch {
 	case usage.Total == 0:
 		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.id,

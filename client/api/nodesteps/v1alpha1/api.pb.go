@@ -1094,8 +1094,8 @@ func (x *ExpandResponse) GetTotalBytes() int64 {
 	return 0
 }
 
-// GetVolumeRequest names a path at which a volume is staged or published.
-type GetVolumeRequest struct {
+// GetHealthRequest names a path at which a volume is staged or published.
+type GetHealthRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path of the mount point or link.
 	TargetPath    string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
@@ -1103,20 +1103,20 @@ type GetVolumeRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetVolumeRequest) Reset() {
-	*x = GetVolumeRequest{}
+func (x *GetHealthRequest) Reset() {
+	*x = GetHealthRequest{}
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetVolumeRequest) String() string {
+func (x *GetHealthRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetVolumeRequest) ProtoMessage() {}
+func (*GetHealthRequest) ProtoMessage() {}
 
-func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
+func (x *GetHealthRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1128,21 +1128,20 @@ func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetVolumeRequest.ProtoReflect.Descriptor instead.
-func (*GetVolumeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetHealthRequest.ProtoReflect.Descriptor instead.
+func (*GetHealthRequest) Descriptor() ([]byte, []int) {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *GetVolumeRequest) GetTargetPath() string {
+func (x *GetHealthRequest) GetTargetPath() string {
 	if x != nil {
 		return x.TargetPath
 	}
 	return ""
 }
 
-// GetVolumeResponse returns the state of a volume. A share has no volume_id, and
-// its sizes are those of GetUsage.
-type GetVolumeResponse struct {
+// GetHealthResponse returns the state of a volume. A share has no volume_id.
+type GetHealthResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether something is wrong with the volume.
 	Abnormal bool `protobuf:"varint,1,opt,name=abnormal,proto3" json:"abnormal,omitempty"`
@@ -1152,29 +1151,25 @@ type GetVolumeResponse struct {
 	// NOT_FORMATTED or NEARLY_FULL. Empty if nothing is.
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Id of the volume, \\?\Volume{GUID}\.
-	VolumeId string `protobuf:"bytes,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
-	// Size of the file system in bytes.
-	TotalBytes int64 `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	// Bytes in use.
-	UsedBytes     int64 `protobuf:"varint,6,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
+	VolumeId      string `protobuf:"bytes,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetVolumeResponse) Reset() {
-	*x = GetVolumeResponse{}
+func (x *GetHealthResponse) Reset() {
+	*x = GetHealthResponse{}
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetVolumeResponse) String() string {
+func (x *GetHealthResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetVolumeResponse) ProtoMessage() {}
+func (*GetHealthResponse) ProtoMessage() {}
 
-func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
+func (x *GetHealthResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1186,51 +1181,37 @@ func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetVolumeResponse.ProtoReflect.Descriptor instead.
-func (*GetVolumeResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetHealthResponse.ProtoReflect.Descriptor instead.
+func (*GetHealthResponse) Descriptor() ([]byte, []int) {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *GetVolumeResponse) GetAbnormal() bool {
+func (x *GetHealthResponse) GetAbnormal() bool {
 	if x != nil {
 		return x.Abnormal
 	}
 	return false
 }
 
-func (x *GetVolumeResponse) GetMessage() string {
+func (x *GetHealthResponse) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
 	return ""
 }
 
-func (x *GetVolumeResponse) GetReason() string {
+func (x *GetHealthResponse) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
 }
 
-func (x *GetVolumeResponse) GetVolumeId() string {
+func (x *GetHealthResponse) GetVolumeId() string {
 	if x != nil {
 		return x.VolumeId
 	}
 	return ""
-}
-
-func (x *GetVolumeResponse) GetTotalBytes() int64 {
-	if x != nil {
-		return x.TotalBytes
-	}
-	return 0
-}
-
-func (x *GetVolumeResponse) GetUsedBytes() int64 {
-	if x != nil {
-		return x.UsedBytes
-	}
-	return 0
 }
 
 // GetUsageRequest names a path at which a volume or a share is staged or
@@ -1421,18 +1402,14 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"disk_bytes\x18\x01 \x01(\x03R\tdiskBytes\x12\x1f\n" +
 	"\vtotal_bytes\x18\x02 \x01(\x03R\n" +
 	"totalBytes\"3\n" +
-	"\x10GetVolumeRequest\x12\x1f\n" +
+	"\x10GetHealthRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
-	"targetPath\"\xbe\x01\n" +
-	"\x11GetVolumeResponse\x12\x1a\n" +
+	"targetPath\"~\n" +
+	"\x11GetHealthResponse\x12\x1a\n" +
 	"\babnormal\x18\x01 \x01(\bR\babnormal\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1b\n" +
-	"\tvolume_id\x18\x04 \x01(\tR\bvolumeId\x12\x1f\n" +
-	"\vtotal_bytes\x18\x05 \x01(\x03R\n" +
-	"totalBytes\x12\x1d\n" +
-	"\n" +
-	"used_bytes\x18\x06 \x01(\x03R\tusedBytes\"2\n" +
+	"\tvolume_id\x18\x04 \x01(\tR\bvolumeId\"2\n" +
 	"\x0fGetUsageRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
 	"targetPath\"{\n" +
@@ -1459,7 +1436,7 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\aUnstage\x12+.csiproxy.nodesteps.v1alpha1.UnstageRequest\x1a,.csiproxy.nodesteps.v1alpha1.UnstageResponse\"\x00\x12f\n" +
 	"\aPublish\x12+.csiproxy.nodesteps.v1alpha1.PublishRequest\x1a,.csiproxy.nodesteps.v1alpha1.PublishResponse\"\x00\x12c\n" +
 	"\x06Expand\x12*.csiproxy.nodesteps.v1alpha1.ExpandRequest\x1a+.csiproxy.nodesteps.v1alpha1.ExpandResponse\"\x00\x12l\n" +
-	"\tGetVolume\x12-.csiproxy.nodesteps.v1alpha1.GetVolumeRequest\x1a..csiproxy.nodesteps.v1alpha1.GetVolumeResponse\"\x00\x12i\n" +
+	"\tGetHealth\x12-.csiproxy.nodesteps.v1alpha1.GetHealthRequest\x1a..csiproxy.nodesteps.v1alpha1.GetHealthResponse\"\x00\x12i\n" +
 	"\bGetUsage\x12,.csiproxy.nodesteps.v1alpha1.GetUsageRequest\x1a-.csiproxy.nodesteps.v1alpha1.GetUsageResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
 
 var (
@@ -1492,8 +1469,8 @@ var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
 	(*PublishResponse)(nil),    // 12: csiproxy.nodesteps.v1alpha1.PublishResponse
 	(*ExpandRequest)(nil),      // 13: csiproxy.nodesteps.v1alpha1.ExpandRequest
 	(*ExpandResponse)(nil),     // 14: csiproxy.nodesteps.v1alpha1.ExpandResponse
-	(*GetVolumeRequest)(nil),   // 15: csiproxy.nodesteps.v1alpha1.GetVolumeRequest
-	(*GetVolumeResponse)(nil),  // 16: csiproxy.nodesteps.v1alpha1.GetVolumeResponse
+	(*GetHealthRequest)(nil),   // 15: csiproxy.nodesteps.v1alpha1.GetHealthRequest
+	(*GetHealthResponse)(nil),  // 16: csiproxy.nodesteps.v1alpha1.GetHealthResponse
 	(*GetUsageRequest)(nil),    // 17: csiproxy.nodesteps.v1alpha1.GetUsageRequest
 	(*GetUsageResponse)(nil),   // 18: csiproxy.nodesteps.v1alpha1.GetUsageResponse
 }
@@ -1508,14 +1485,14 @@ var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
 	9,  // 7: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:input_type -> csiproxy.nodesteps.v1alpha1.UnstageRequest
 	11, // 8: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:input_type -> csiproxy.nodesteps.v1alpha1.PublishRequest
 	13, // 9: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:input_type -> csiproxy.nodesteps.v1alpha1.ExpandRequest
-	15, // 10: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:input_type -> csiproxy.nodesteps.v1alpha1.GetVolumeRequest
+	15, // 10: csiproxy.nodesteps.v1alpha1.NodeSteps.GetHealth:input_type -> csiproxy.nodesteps.v1alpha1.GetHealthRequest
 	17, // 11: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:input_type -> csiproxy.nodesteps.v1alpha1.GetUsageRequest
 	6,  // 12: csiproxy.nodesteps.v1alpha1.NodeSteps.StageDisk:output_type -> csiproxy.nodesteps.v1alpha1.StageDiskResponse
 	8,  // 13: csiproxy.nodesteps.v1alpha1.NodeSteps.StageShare:output_type -> csiproxy.nodesteps.v1alpha1.StageShareResponse
 	10, // 14: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:output_type -> csiproxy.nodesteps.v1alpha1.UnstageResponse
 	12, // 15: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:output_type -> csiproxy.nodesteps.v1alpha1.PublishResponse
 	14, // 16: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:output_type -> csiproxy.nodesteps.v1alpha1.ExpandResponse
-	16, // 17: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:output_type -> csiproxy.nodesteps.v1alpha1.GetVolumeResponse
+	16, // 17: csiproxy.nodesteps.v1alpha1.NodeSteps.GetHealth:output_type -> csiproxy.nodesteps.v1alpha1.GetHealthResponse
 	18, // 18: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:output_type -> csiproxy.nodesteps.v1alpha1.GetUsageResponse
 	12, // [12:19] is the sub-list for method output_type
 	5,  // [5:12] is the sub-list for method input_type

@@ -26,7 +26,7 @@ const (
 	NodeSteps_Unstage_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Unstage"
 	NodeSteps_Publish_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Publish"
 	NodeSteps_Expand_FullMethodName     = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Expand"
-	NodeSteps_GetVolume_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetVolume"
+	NodeSteps_GetHealth_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetHealth"
 	NodeSteps_GetUsage_FullMethodName   = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetUsage"
 )
 
@@ -51,10 +51,11 @@ const (
 // logs in, and StageDisk finds iscsi_disk.
 //
 // An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
-// docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND, DISK_TOO_SMALL,
-// DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING; POLICY, SYSTEM_DISK and
-// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator; PATH_NOT_FOUND, NOT_MOUNTED
-// and VOLUME_GONE say that nothing is there. Else the node must change.
+// docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
+// DISK_NOT_FOUND, DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING;
+// POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
+// PATH_NOT_FOUND, NOT_MOUNTED and VOLUME_GONE say that nothing is there. Else
+// the node must change.
 type NodeStepsClient interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -122,17 +123,17 @@ type NodeStepsClient interface {
 	// there leads, as far as its disk allows, after the disk was made larger. A
 	// volume that is large enough is success.
 	//
-	// If Windows does not see size_bytes of disk yet, the call is OUT_OF_RANGE and
-	// changes nothing. No volume at the path is NOT_FOUND, and a share there
+	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
+	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
 	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
 	Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error)
-	// GetVolume returns how full the volume at target_path is and whether it can
-	// be used, as NodeGetVolumeStats must. The path is a mount point or a link to
-	// a disk or share.
+	// GetHealth returns whether the volume at target_path can be used, as
+	// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
+	// NodeGetVolumeStats.
 	//
 	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
 	// after another error the state is unknown.
-	GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error)
+	GetHealth(ctx context.Context, in *GetHealthRequest, opts ...grpc.CallOption) (*GetHealthResponse, error)
 	// GetUsage returns how full the volume or the share at target_path, a mount
 	// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
 	// account counts. Windows does not count inodes.
@@ -201,10 +202,10 @@ func (c *nodeStepsClient) Expand(ctx context.Context, in *ExpandRequest, opts ..
 	return out, nil
 }
 
-func (c *nodeStepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error) {
+func (c *nodeStepsClient) GetHealth(ctx context.Context, in *GetHealthRequest, opts ...grpc.CallOption) (*GetHealthResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetVolumeResponse)
-	err := c.cc.Invoke(ctx, NodeSteps_GetVolume_FullMethodName, in, out, cOpts...)
+	out := new(GetHealthResponse)
+	err := c.cc.Invoke(ctx, NodeSteps_GetHealth_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -242,10 +243,11 @@ func (c *nodeStepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opt
 // logs in, and StageDisk finds iscsi_disk.
 //
 // An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
-// docs/apis/reasons.md. Repeating helps after DISK_NOT_FOUND, DISK_TOO_SMALL,
-// DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING; POLICY, SYSTEM_DISK and
-// PATH_OUTSIDE_WORKING_DIRECTORIES need an operator; PATH_NOT_FOUND, NOT_MOUNTED
-// and VOLUME_GONE say that nothing is there. Else the node must change.
+// docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
+// DISK_NOT_FOUND, DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING;
+// POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
+// PATH_NOT_FOUND, NOT_MOUNTED and VOLUME_GONE say that nothing is there. Else
+// the node must change.
 type NodeStepsServer interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -313,17 +315,17 @@ type NodeStepsServer interface {
 	// there leads, as far as its disk allows, after the disk was made larger. A
 	// volume that is large enough is success.
 	//
-	// If Windows does not see size_bytes of disk yet, the call is OUT_OF_RANGE and
-	// changes nothing. No volume at the path is NOT_FOUND, and a share there
+	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
+	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
 	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
 	Expand(context.Context, *ExpandRequest) (*ExpandResponse, error)
-	// GetVolume returns how full the volume at target_path is and whether it can
-	// be used, as NodeGetVolumeStats must. The path is a mount point or a link to
-	// a disk or share.
+	// GetHealth returns whether the volume at target_path can be used, as
+	// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
+	// NodeGetVolumeStats.
 	//
 	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
 	// after another error the state is unknown.
-	GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error)
+	GetHealth(context.Context, *GetHealthRequest) (*GetHealthResponse, error)
 	// GetUsage returns how full the volume or the share at target_path, a mount
 	// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
 	// account counts. Windows does not count inodes.
@@ -356,8 +358,8 @@ func (UnimplementedNodeStepsServer) Publish(context.Context, *PublishRequest) (*
 func (UnimplementedNodeStepsServer) Expand(context.Context, *ExpandRequest) (*ExpandResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expand not implemented")
 }
-func (UnimplementedNodeStepsServer) GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetVolume not implemented")
+func (UnimplementedNodeStepsServer) GetHealth(context.Context, *GetHealthRequest) (*GetHealthResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHealth not implemented")
 }
 func (UnimplementedNodeStepsServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
@@ -472,20 +474,20 @@ func _NodeSteps_Expand_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
-func _NodeSteps_GetVolume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetVolumeRequest)
+func _NodeSteps_GetHealth_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHealthRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodeStepsServer).GetVolume(ctx, in)
+		return srv.(NodeStepsServer).GetHealth(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: NodeSteps_GetVolume_FullMethodName,
+		FullMethod: NodeSteps_GetHealth_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodeStepsServer).GetVolume(ctx, req.(*GetVolumeRequest))
+		return srv.(NodeStepsServer).GetHealth(ctx, req.(*GetHealthRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -536,8 +538,8 @@ var NodeSteps_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _NodeSteps_Expand_Handler,
 		},
 		{
-			MethodName: "GetVolume",
-			Handler:    _NodeSteps_GetVolume_Handler,
+			MethodName: "GetHealth",
+			Handler:    _NodeSteps_GetHealth_Handler,
 		},
 		{
 			MethodName: "GetUsage",

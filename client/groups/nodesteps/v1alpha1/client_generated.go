@@ -128,21 +128,21 @@ func (w *Client) Publish(context context.Context, request *v1alpha1.PublishReque
 // there leads, as far as its disk allows, after the disk was made larger. A
 // volume that is large enough is success.
 //
-// If Windows does not see size_bytes of disk yet, the call is OUT_OF_RANGE and
-// changes nothing. No volume at the path is NOT_FOUND, and a share there
+// If Windows does not see size_bytes of disk yet, nothing is changed, and the
+// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
 // FAILED_PRECONDITION, with the reason LINK_REFUSED.
 func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest, opts ...grpc.CallOption) (*v1alpha1.ExpandResponse, error) {
 	return w.stub.Expand(context, request, opts...)
 }
 
-// GetVolume returns how full the volume at target_path is and whether it can
-// be used, as NodeGetVolumeStats must. The path is a mount point or a link to
-// a disk or share.
+// GetHealth returns whether the volume at target_path can be used, as
+// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
+// NodeGetVolumeStats.
 //
 // What is wrong with a volume is in the response. No such path is NOT_FOUND;
 // after another error the state is unknown.
-func (w *Client) GetVolume(context context.Context, request *v1alpha1.GetVolumeRequest, opts ...grpc.CallOption) (*v1alpha1.GetVolumeResponse, error) {
-	return w.stub.GetVolume(context, request, opts...)
+func (w *Client) GetHealth(context context.Context, request *v1alpha1.GetHealthRequest, opts ...grpc.CallOption) (*v1alpha1.GetHealthResponse, error) {
+	return w.stub.GetHealth(context, request, opts...)
 }
 
 // GetUsage returns how full the volume or the share at target_path, a mount
