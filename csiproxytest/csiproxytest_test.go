@@ -169,7 +169,7 @@ func TestJournalHasOldRequests(t *testing.T) {
 func TestPassedTestShowsNothing(t *testing.T) {
 	log, failed := run(t, func(tb testing.TB) {
 		n := csiproxytest.Start(tb, csiproxytest.Options{})
-		if got := len(n.Tree().GetDisks()); got != 3 {
+		if got := len(n.Facts().GetDisks()); got != 3 {
 			tb.Errorf("got %d disks", got)
 		}
 	})
@@ -252,7 +252,7 @@ func TestDisksAddedRemovedAndGrown(t *testing.T) {
 		Page83: "VENDOR  vol-1", NVMe: true})
 	n.GrowDisk(number, 2<<30)
 	n.SetDiskOnline(number, false)
-	d := n.Tree().GetDisks()[number]
+	d := n.Facts().GetDisks()[number]
 	if d.GetSizeBytes() != 2<<30 || d.GetOnline() || d.GetSerialNumber() != "vol-1" || d.GetPage83() != "VENDOR  vol-1" ||
 		!strings.EqualFold(d.GetBusType(), "nvme") {
 		t.Errorf("got %v", d)
@@ -277,8 +277,8 @@ func TestSetenv(t *testing.T) {
 	if _, err := disks.ListDiskIDs(t.Context(), &diskv1.ListDiskIDsRequest{}); err != nil {
 		t.Error(err)
 	}
-	if !slices.ContainsFunc(n.Tree().GetDisks(), func(d *admin.Disk) bool { return d.GetSizeBytes() == 7<<30 }) {
-		t.Errorf("the node is not that of the scenario: %v", n.Tree())
+	if !slices.ContainsFunc(n.Facts().GetDisks(), func(d *admin.Disk) bool { return d.GetSizeBytes() == 7<<30 }) {
+		t.Errorf("the node is not that of the scenario: %v", n.Facts())
 	}
 }
 

@@ -35,7 +35,7 @@ func TestVolumeMovesThroughAFleet(t *testing.T) {
 	for i, n := range append(f.Nodes, f.Nodes[0]) { // and back again
 		serials[serial(t, n)] = true
 		number := n.AttachDisk(disk)
-		if got := n.Tree().GetDisks()[number].GetSerialNumber(); got != "vol-1" {
+		if got := n.Facts().GetDisks()[number].GetSerialNumber(); got != "vol-1" {
 			t.Errorf("it arrives with the serial number %q", got)
 		}
 		id := stage(t, n)

@@ -16,6 +16,7 @@ import (
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // Journal returns the agent's last calls, some thousand entries: the API calls and, before each of them, the kernel
@@ -78,29 +79,30 @@ func (n *Node) context() context.Context {
 	return klog.NewContext(context.Background(), n.logger)
 }
 
-// Tree returns the node's storage: disks with their partitions, volumes and mount points.
-func (n *Node) Tree() *admin.GetTreeResponse {
+// Facts returns the node's storage: the disks by number, with their partitions, and the volumes, whose extents say on
+// which partitions they lie. Gaps name what is not known.
+func (n *Node) Facts() *admin.GetFactsResponse {
 	n.t.Helper()
-	tree, err := n.tree(n.context())
-	n.must("reading the tree", err)
-	return tree
+	facts, err := n.facts(n.context())
+	n.must("looking at the disks and volumes", err)
+	return facts
 }
 
-// tree asks an emulated node past its admin endpoint, whose calls are in the journal.
-func (n *Node) tree(ctx context.Context) (*admin.GetTreeResponse, error) {
+// facts asks an emulated node past its admin endpoint, whose calls are in the journal.
+func (n *Node) facts(ctx context.Context) (*admin.GetFactsResponse, error) {
 	if n.emulated != nil {
 		node, err := n.emulated.Node()
 		if err != nil {
 			return nil, err
 		}
-		return node.Tree(ctx)
+		return adminserver.FactsOf(ctx, node, treeview.Parts()...), nil
 	}
 	client, err := adminclient.DialPath(ctx, n.agent.Path(adminserver.EndpointName))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = client.Close() }()
-	return client.GetTree(ctx, &admin.GetTreeRequest{})
+	return client.GetFacts(ctx, &admin.GetFactsRequest{Parts: treeview.Parts()})
 }
 
 var updateJournals = flag.Bool("csiproxytest.update", false,

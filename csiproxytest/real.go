@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
@@ -147,16 +148,19 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 func (n *Node) foreignDisks(m realMachine) map[string]string {
 	n.t.Helper()
 	disks := map[string]string{}
-	for _, d := range n.Tree().GetDisks() {
-		if m.owns(d.GetNumber()) || strings.HasPrefix(d.GetBusType(), "file-backed") {
+	for _, d := range treeview.FromFacts(n.Facts()).Disks {
+		if m.owns(d.Number) || strings.HasPrefix(d.BusType, "file-backed") {
 			continue
 		}
 		var state strings.Builder
-		fmt.Fprintf(&state, "%s online %t read-only %t", d.GetStyle(), d.GetOnline(), d.GetReadOnly())
-		for _, p := range d.GetPartitions() {
-			fmt.Fprintf(&state, "; %d bytes at %d: %s", p.GetSizeBytes(), p.GetOffsetBytes(), p.GetVolume().GetFileSystem())
+		fmt.Fprintf(&state, "%s online %t read-only %t", d.Style, d.IsOnline(), d.IsReadOnly())
+		for _, p := range d.Partitions {
+			fmt.Fprintf(&state, "; %d bytes at %d", p.SizeBytes, p.OffsetBytes)
+			if p.Volume != nil {
+				state.WriteString(": " + p.Volume.FileSystem)
+			}
 		}
-		disks[fmt.Sprintf("disk %d %q %q", d.GetNumber(), d.GetSerialNumber(), d.GetPage83())] = state.String()
+		disks[fmt.Sprintf("disk %d %q %q", d.Number, d.SerialNumber, d.Page83)] = state.String()
 	}
 	return disks
 }

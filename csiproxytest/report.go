@@ -135,9 +135,9 @@ func (n *Node) drawing() string {
 	ctx, cancel := context.WithTimeout(n.context(), reportLimit)
 	defer cancel()
 	var drawing strings.Builder
-	tree, err := n.tree(ctx)
+	facts, err := n.facts(ctx)
 	if err == nil {
-		err = treeview.Write(&drawing, treeview.FromAdmin(tree))
+		err = treeview.Write(&drawing, treeview.FromFacts(facts))
 	}
 	if err != nil {
 		fmt.Fprintf(&drawing, "no tree: %v\n", err)

@@ -279,7 +279,7 @@ func TestReadOnlyOverAClient(t *testing.T) {
 	attributes := d.disk.(disk.ReadOnly)
 	n.SetDiskReadOnly(1, true)
 	ok(t, attributes.SetDiskReadOnly, &disk.SetDiskReadOnlyRequest{DiskNumber: 1})
-	for _, found := range n.Tree().GetDisks() {
+	for _, found := range n.Facts().GetDisks() {
 		if found.GetNumber() == 1 && (found.GetReadOnly() || !found.GetOnline()) {
 			t.Errorf("disk 1 is %v", found)
 		}

@@ -41,7 +41,7 @@ func TestParsePath(t *testing.T) {
 func TestNoPaths(t *testing.T) {
 	for _, path := range []string{"", "/", "nonsense", "/v1.Disk", "/v1.Disk/", "/Disk/Rescan", "/disk.Disk/Rescan",
 		"/v1.Disk/Rescan/x", "/v1.Other/Rescan", "/v1alpha1.NodeSteps/Expand", "/csiproxy.disk.v1.Disk/Rescan",
-		"/csiproxy.nodesteps.NodeSteps/Expand", "/csiproxy.admin.v1alpha1.Admin/GetTree", "/grpc.health.v1.Health/Check"} {
+		"/csiproxy.nodesteps.NodeSteps/Expand", "/csiproxy.admin.v1alpha1.Admin/GetFacts", "/grpc.health.v1.Health/Check"} {
 		if got, ok := ParsePath(path); ok {
 			t.Errorf("%q: got %v", path, got)
 		}

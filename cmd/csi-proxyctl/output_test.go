@@ -24,14 +24,13 @@ func TestMessagesAsJSON(t *testing.T) {
 		from message
 		want string
 	}{
-		{"all fields are there", message{&admin.GetTreeResponse{}}, `{"disks":[],"unknown":[]}`},
+		{"all fields are there", message{&admin.ListAPIsResponse{}}, `{"apis":[],"agentVersion":""}`},
 		{
 			"numbers are numbers, names are in camel case",
-			message{&admin.Partition{Number: 1, OffsetBytes: 1 << 40, Volume: &admin.Volume{MountPoints: []string{`C:\`}}}},
-			`{"number":1,"offsetBytes":1099511627776,"sizeBytes":0,"kind":"","volume":{"id":"","fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"],"unknown":""},"attributes":[],"unknown":""}`,
+			message{&admin.Volume{Extents: []*admin.Extent{{Disk: 1, OffsetBytes: 1 << 40}}, MountPoints: []string{`C:\`}}},
+			`{"id":"","unknown":"","extents":[{"disk":1,"offsetBytes":1099511627776}],"fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"]}`,
 		},
-		{"what is not there is null", message{&admin.Partition{}},
-			`{"number":0,"offsetBytes":0,"sizeBytes":0,"kind":"","volume":null,"attributes":[],"unknown":""}`},
+		{"what is not there is null", message{&admin.Operation{}}, `{"name":"","age":null,"waiting":false}`},
 		{
 			"enums are words, times are texts",
 			message{&csiproxy.GetServiceResponse{DisplayName: "x", Status: csiproxy.ServiceStatus_START_PENDING}},

@@ -119,8 +119,8 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 
 // tree reads the node's storage once, from the admin endpoint or else from the storage API, and notes what is unknown.
 func (a *connection) tree(ctx context.Context) (*treeview.Tree, error) {
-	r, err := invoke(ctx, a, admin.AdminClient.GetTree, &admin.GetTreeRequest{})
-	tree := treeview.FromAdmin(r)
+	r, err := a.seen(ctx, treeview.Parts()...)
+	tree := treeview.FromFacts(r)
 	if adminMissing(err) {
 		ctx, cancel := a.limited(ctx)
 		defer cancel()

@@ -231,8 +231,8 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	if err != nil || len(apis.GetApis()) != 0 {
 		t.Errorf("APIs during the reboot: got %v, %v", apis, err)
 	}
-	if _, err := dialAdmin(t, a).GetTree(t.Context(), &admin.GetTreeRequest{}); status.Code(err) != codes.Unavailable {
-		t.Errorf("tree during the reboot: got %v, want Unavailable", err)
+	if _, err := dialAdmin(t, a).GetFacts(t.Context(), &admin.GetFactsRequest{}); status.Code(err) != codes.Unavailable {
+		t.Errorf("facts during the reboot: got %v, want Unavailable", err)
 	}
 	if _, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{}); status.Code(err) != codes.Unavailable {
 		t.Errorf("a second reboot meanwhile: got %v, want Unavailable", err)

@@ -169,8 +169,9 @@ func TestRealNodeHasNoEmulatedNode(t *testing.T) {
 	defer func() { _ = n.Close() }()
 	a := startReal(t, n)
 	client := dialAdmin(t, a)
-	if tree, err := client.GetTree(t.Context(), &admin.GetTreeRequest{}); err != nil || len(tree.GetDisks()) != 3 {
-		t.Errorf("tree: got %v, %v", tree, err)
+	facts, err := client.GetFacts(t.Context(), &admin.GetFactsRequest{Parts: []admin.Part{admin.Part_PART_DISKS}})
+	if err != nil || len(facts.GetDisks()) != 3 {
+		t.Errorf("facts: got %v, %v", facts, err)
 	}
 	_, journal := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{})
 	_, fault := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{})

@@ -79,11 +79,11 @@ func diskScenarios() map[string]scenario {
 				caller.OK(d.t, d.partitionDisk(number))
 				disk := d.treeOf(number)
 				var kinds []string
-				for _, p := range disk.GetPartitions() {
-					kinds = append(kinds, p.GetKind())
+				for _, p := range disk.Partitions {
+					kinds = append(kinds, p.Kind)
 				}
 				same(d.t, kinds, []string{"Microsoft Reserved", "basic data"})
-				if disk.GetStyle() != "GPT" || !disk.GetOnline() || disk.GetPartitions()[1].GetVolume() == nil {
+				if disk.Style != "GPT" || !disk.IsOnline() || disk.Partitions[1].Volume == nil {
 					d.t.Errorf("the disk is %v", disk)
 				}
 			},
@@ -96,7 +96,7 @@ func diskScenarios() map[string]scenario {
 				number := d.blank()
 				d.scribble(number, 4096, "another system's")
 				wantCode(d.t, "a disk that is not blank", d.partitionDisk(number), codes.FailedPrecondition)
-				if !d.scribbled(number, 4096, "another system's") || d.treeOf(number).GetStyle() != "RAW" {
+				if !d.scribbled(number, 4096, "another system's") || d.treeOf(number).Style != "RAW" {
 					d.t.Error("a disk that is not blank was written to")
 				}
 			},
@@ -121,11 +121,11 @@ func diskScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
 				caller.OK(d.t, d.setOnline(number, false))
-				if tree := d.treeOf(number); tree.GetOnline() {
+				if tree := d.treeOf(number); tree.IsOnline() {
 					d.t.Errorf("the disk is online: %v", tree)
 				}
 				caller.OK(d.t, d.setOnline(number, true))
-				if tree := d.treeOf(number); !tree.GetOnline() || tree.GetPartitions()[1].GetVolume().GetId() != id {
+				if tree := d.treeOf(number); !tree.IsOnline() || tree.Partitions[1].Volume.ID != id {
 					d.t.Errorf("the disk did not come back with its volume %s: %v", id, tree)
 				}
 				d.intact(at)

@@ -68,8 +68,8 @@ func fileScenarios() map[string]scenario {
 						d.t.Errorf("%s is still there", gone)
 					}
 				}
-				if v := d.treeOf(number).GetPartitions()[1].GetVolume(); v.GetId() != id ||
-					v.GetUsedBytes() < int64(len("precious")) {
+				if v := d.treeOf(number).Partitions[1].Volume; v.ID != id ||
+					v.UsedBytes < int64(len("precious")) {
 					d.t.Errorf("the volume is %v now", v)
 				}
 				caller.OK(d.t, d.mount(id, at))

@@ -155,7 +155,7 @@ func targetScenarios() map[string]scenario {
 				caller.OK(d.t, d.connect(openTarget))
 				caller.OK(d.t, d.connectWith(chapTarget, "csi-user", "chap-secret-123"))
 				for _, name := range []string{openTarget, chapTarget} {
-					same(d.t, d.treeOf(diskNumber(d.t, d.targetDisks(name)[0])).GetSizeBytes(), int64(5*gib))
+					same(d.t, d.treeOf(diskNumber(d.t, d.targetDisks(name)[0])).SizeBytes, int64(5*gib))
 				}
 			},
 			repeat: func(d *driver) {
@@ -174,11 +174,11 @@ func targetScenarios() map[string]scenario {
 		"DisconnectTarget": {
 			success: func(d *driver) {
 				d.discovered()
-				before := len(d.tree().GetDisks())
+				before := len(d.tree().Disks)
 				caller.OK(d.t, d.connect(openTarget))
-				same(d.t, len(d.tree().GetDisks()), before+1)
+				same(d.t, len(d.tree().Disks), before+1)
 				caller.OK(d.t, d.disconnect(openTarget))
-				same(d.t, len(d.tree().GetDisks()), before)
+				same(d.t, len(d.tree().Disks), before)
 			},
 			repeat: func(d *driver) {
 				d.discovered()

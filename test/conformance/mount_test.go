@@ -30,7 +30,7 @@ func mountScenarios() map[string]scenario {
 				at := d.unusedPath()
 				caller.OK(d.t, d.mount(id, at[len(`C:`):])) // kubelet's staging paths have no drive and need not exist
 				d.write(at+`\data`, "precious")
-				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(), []string{at + `\`})
+				same(d.t, d.treeOf(number).Partitions[1].Volume.MountPoints, []string{at + `\`})
 				second := d.directory()
 				caller.OK(d.t, d.mount(id, strings.ReplaceAll(second, `\`, "/")))
 				d.intact(second)
@@ -57,7 +57,7 @@ func mountScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
 				caller.OK(d.t, d.unmount(id, strings.ReplaceAll(at[len(`C:`):], `\`, "/")))
-				if mounts := d.treeOf(number).GetPartitions()[1].GetVolume().GetMountPoints(); len(mounts) > 0 || !d.present(at) ||
+				if mounts := d.treeOf(number).Partitions[1].Volume.MountPoints; len(mounts) > 0 || !d.present(at) ||
 					d.present(at+`\data`) {
 					d.t.Errorf("mounted at %q, the directory is there: %t", mounts, d.present(at))
 				}
@@ -112,7 +112,7 @@ func mountScenarios() map[string]scenario {
 			success: func(d *driver) {
 				_, id, mounted := d.mounted()
 				caller.OK(d.t, d.mkdir(mounted+`\inside`))
-				system := d.treeOf(0).GetPartitions()[2].GetVolume().GetId()
+				system := d.treeOf(0).Partitions[2].Volume.ID
 				for at, want := range map[string]string{mounted: id, mounted + `\inside`: id, mounted + "/inside": id,
 					d.linked(mounted):             id,
 					d.linked(mounted + `\inside`): id, pods: system, d.directory(): system} {

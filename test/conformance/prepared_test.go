@@ -3,14 +3,14 @@
 package conformance
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/prototext"
-
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -129,23 +129,23 @@ func (d *driver) read(at string) string {
 	return string(content)
 }
 
-func (d *driver) tree() *admin.GetTreeResponse {
+func (d *driver) tree() *treeview.Tree {
 	d.t.Helper()
-	tree, err := d.admin.GetTree(d.t.Context(), &admin.GetTreeRequest{})
+	facts, err := d.admin.GetFacts(d.t.Context(), &admin.GetFactsRequest{Parts: treeview.Parts()})
 	caller.OK(d.t, err)
-	return tree
+	return treeview.FromFacts(facts)
 }
 
 // treeOf returns a disk as the agent's administrators see it.
-func (d *driver) treeOf(number uint32) *admin.Disk {
+func (d *driver) treeOf(number uint32) treeview.Disk {
 	d.t.Helper()
-	for _, disk := range d.tree().GetDisks() {
-		if disk.GetNumber() == number {
+	for _, disk := range d.tree().Disks {
+		if disk.Number == number {
 			return disk
 		}
 	}
 	d.t.Fatalf("there is no disk %d", number)
-	return nil
+	return treeview.Disk{}
 }
 
 // state returns all disks, partitions, volumes and mount points, the mapped shares, and the entries of the directory of
@@ -154,8 +154,9 @@ func (d *driver) state() string {
 	d.t.Helper()
 	entries, err := os.ReadDir(d.hostPath(pods))
 	caller.OK(d.t, err)
-	text := fmt.Sprintln(entries, d.mapped())
-	return text + strings.Join(strings.Fields(prototext.Format(d.tree())), " ") // prototext varies its blanks
+	tree, err := json.Marshal(d.tree())
+	caller.OK(d.t, err)
+	return fmt.Sprintln(entries, d.mapped(), string(tree))
 }
 
 // scribble writes to a disk as another system would.

@@ -53,13 +53,13 @@ func stepScenarios() map[string]scenario {
 		"StageDisk": {
 			success: func(d *driver) {
 				number, at := d.blank(), d.unusedPath()
-				r := d.must("StageDisk", values{serial: d.treeOf(number).GetSerialNumber(), path: at})
+				r := d.must("StageDisk", values{serial: d.treeOf(number).SerialNumber, path: at})
 				same(d.t, uint32(r.get(disk).Uint()), number)
 				same(d.t, r.get(diskTotal).Int(), int64(gib))
 				if size := r.get(total).Int(); size < gib-32<<20 || size > gib {
 					d.t.Errorf("the file system has %d bytes", size)
 				}
-				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetId(), r.get(volume).String())
+				same(d.t, d.treeOf(number).Partitions[1].Volume.ID, r.get(volume).String())
 				d.write(at+`\data`, "precious")
 				caller.OK(d.t, d.stageDisk(number, d.directory()))
 				d.intact(at)
@@ -127,9 +127,9 @@ func stepScenarios() map[string]scenario {
 				number, _, at := d.mounted()
 				link := d.linked(at)
 				caller.OK(d.t, d.unstage(link))
-				same(d.t, d.treeOf(number).GetOnline(), true)
+				same(d.t, d.treeOf(number).IsOnline(), true)
 				caller.OK(d.t, d.unstage(at))
-				same(d.t, d.treeOf(number).GetOnline(), false)
+				same(d.t, d.treeOf(number).IsOnline(), false)
 				same(d.t, d.present(at), false)
 				caller.OK(d.t, d.stageDisk(number, at))
 				d.intact(at)

@@ -31,9 +31,9 @@ func contentScenarios() map[string]scenario {
 				number, id := d.raw()
 				same(d.t, d.volumesOn(number), []string{id})
 				system := d.volumesOn(0)
-				tree := d.treeOf(0).GetPartitions()
+				tree := d.treeOf(0).Partitions
 				// the data volume first, EFI after it
-				same(d.t, system, []string{tree[2].GetVolume().GetId(), tree[0].GetVolume().GetId()})
+				same(d.t, system, []string{tree[2].Volume.ID, tree[0].Volume.ID})
 				if d.has("ListVolumesOnDisk", partition) {
 					same(d.t, d.texts("ListVolumesOnDisk", values{disk: uint32(0), partition: uint32(1)}, volumes), system[1:])
 				}
@@ -76,7 +76,7 @@ func contentScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id := d.raw()
 				caller.OK(d.t, d.format(id))
-				same(d.t, d.treeOf(number).GetPartitions()[1].GetVolume().GetFileSystem(), "NTFS")
+				same(d.t, d.treeOf(number).Partitions[1].Volume.FileSystem, "NTFS")
 			},
 			repeat: func(d *driver) {
 				_, id := d.raw()
@@ -89,7 +89,7 @@ func contentScenarios() map[string]scenario {
 				wantCode(d.t, "a volume that holds files", d.format(used), codes.FailedPrecondition)
 				d.intact(at)
 				number, id := d.raw()
-				offset := d.treeOf(number).GetPartitions()[1].GetOffsetBytes() + 0x438
+				offset := d.treeOf(number).Partitions[1].OffsetBytes + 0x438
 				d.scribble(number, offset, "\x53\xef") // ext4's magic number
 				wantCode(d.t, "a volume that is not blank", d.format(id), codes.FailedPrecondition)
 				if !d.scribbled(number, offset, "\x53\xef") {
@@ -100,14 +100,14 @@ func contentScenarios() map[string]scenario {
 		"ResizeVolume": {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
-				length := func() int64 { return d.treeOf(number).GetPartitions()[1].GetSizeBytes() }
+				length := func() int64 { return d.treeOf(number).Partitions[1].SizeBytes }
 				before := length()
 				d.node.GrowDisk(number, 4*gib)
 				caller.OK(d.t, d.resize(id, before+gib))
 				same(d.t, length(), before+gib)
 				caller.OK(d.t, d.resize(fmt.Sprint(number), 0)) // Azure Disk sends the disk's number
 				same(d.t, length(), before+3*gib)
-				if total := d.treeOf(number).GetPartitions()[1].GetVolume().GetTotalBytes(); total < before+2*gib {
+				if total := d.treeOf(number).Partitions[1].Volume.TotalBytes; total < before+2*gib {
 					d.t.Errorf("the file system has %d bytes in a partition of %d", total, length())
 				}
 				d.intact(at)
@@ -130,11 +130,11 @@ func contentScenarios() map[string]scenario {
 			success: func(d *driver) {
 				number, id, _ := d.mounted()
 				got := d.volumeStats(id)
-				volume := d.treeOf(number).GetPartitions()[1]
-				same(d.t, got, stats{volume.GetVolume().GetTotalBytes(), volume.GetVolume().GetUsedBytes()})
-				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.GetSizeBytes() ||
-					got.Total < volume.GetSizeBytes()-1<<20 {
-					d.t.Errorf("%+v in a partition of %d bytes", got, volume.GetSizeBytes())
+				volume := d.treeOf(number).Partitions[1]
+				same(d.t, got, stats{volume.Volume.TotalBytes, volume.Volume.UsedBytes})
+				if got.Used <= 0 || got.Total <= got.Used || got.Total > volume.SizeBytes ||
+					got.Total < volume.SizeBytes-1<<20 {
+					d.t.Errorf("%+v in a partition of %d bytes", got, volume.SizeBytes)
 				}
 			},
 			repeat: func(d *driver) {

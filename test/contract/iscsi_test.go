@@ -122,8 +122,8 @@ func TestISCSIConnectIsIdempotent(t *testing.T) {
 func TestISCSIDisk(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	n.Connected()
-	got := n.Tree().GetDisks()[3]
-	if got.GetBusType() != "iSCSI" || got.GetOnline() || !got.GetReadOnly() || got.GetSizeBytes() != 5<<30 {
+	got := n.Tree().Disks[3]
+	if got.BusType != "iSCSI" || got.IsOnline() || !got.IsReadOnly() || got.SizeBytes != 5<<30 {
 		t.Errorf("the new disk is %v", got)
 	}
 	for i := range 2 {
@@ -172,7 +172,7 @@ func TestISCSILogoutInOutage(t *testing.T) {
 	n.OK(n.UnmountVolume(id, staging))
 	n.OK(n.DisconnectTarget(openTarget))
 	n.ConnectISCSIPortal(caller.Array, 0)
-	if got := len(n.Tree().GetDisks()); got != 3 {
+	if got := len(n.Tree().Disks); got != 3 {
 		t.Errorf("%d disks after a logout in the outage", got)
 	}
 }
@@ -188,7 +188,7 @@ func TestISCSIPersistentLogin(t *testing.T) {
 	n.OK(n.ConnectTarget(openTarget)) // connected already
 	n.OK(n.DisconnectTarget(openTarget))
 	n.Reboot()
-	if got := n.Tree().GetDisks(); len(got) != 3 {
+	if got := n.Tree().Disks; len(got) != 3 {
 		t.Errorf("%d disks, the persistent login was not forgotten", len(got))
 	}
 }
@@ -364,7 +364,7 @@ func TestISCSIConcurrentCalls(t *testing.T) {
 	}
 	callers.Wait()
 	n.OK(n.DisconnectTarget(openTarget))
-	if got := n.Tree().GetDisks(); len(got) != 3 {
+	if got := n.Tree().Disks; len(got) != 3 {
 		t.Errorf("%d disks, want 3", len(got))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -123,13 +124,13 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 	if e.prepare != nil {
 		e.prepare(w)
 	}
-	names := newObjectNames(w.Tree())
+	names := newObjectNames(treeview.FromFacts(w.Facts()))
 	before := w.Newest()
 	if err := e.call(w); err != nil {
 		t.Errorf("%s, %s: %v", e.method, e.when, err)
 	}
 	entries := w.Journal()
-	names.add(w.Tree())
+	names.add(treeview.FromFacts(w.Facts()))
 
 	var id string
 	for _, entry := range entries {

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // objectNames replaces the parts of a kernel call's object that differ from node to node.
@@ -16,18 +16,18 @@ type objectNames struct {
 	volumes map[string]string // a volume's name without slashes around it, to the volume's place
 }
 
-func newObjectNames(tree *admin.GetTreeResponse) *objectNames {
+func newObjectNames(tree *treeview.Tree) *objectNames {
 	n := &objectNames{volumes: make(map[string]string)}
 	n.add(tree)
 	return n
 }
 
 // add learns the volumes of a tree.
-func (n *objectNames) add(tree *admin.GetTreeResponse) {
-	for _, d := range tree.GetDisks() {
-		for _, p := range d.GetPartitions() {
-			if id := p.GetVolume().GetId(); id != "" {
-				n.volumes[strings.Trim(id, `\?`)] = fmt.Sprintf("{disk %d partition %d}", d.GetNumber(), p.GetNumber())
+func (n *objectNames) add(tree *treeview.Tree) {
+	for _, d := range tree.Disks {
+		for _, p := range d.Partitions {
+			if p.Volume != nil {
+				n.volumes[strings.Trim(p.Volume.ID, `\?`)] = fmt.Sprintf("{disk %d partition %d}", d.Number, p.Number)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (s shared) intact(what string, number uint32, at string) {
 	}
 }
 
-func (s shared) online(number uint32) bool { return s.Tree().GetDisks()[number].GetOnline() }
+func (s shared) online(number uint32) bool { return s.Tree().Disks[number].IsOnline() }
 
 // Unstage leaves a disk online for the volumes of other drivers, also if the client may not look there.
 // The last one takes it offline.
@@ -301,7 +301,7 @@ func TestStageDiskWithExpectedMarks(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		n.Refused(stage(byNumber, 1, readOnly), codes.Unavailable, "DISK_CHANGED")
 	}
-	if d := n.Tree().GetDisks()[2]; d.GetOnline() || d.GetStyle() != "RAW" {
+	if d := n.Tree().Disks[2]; d.IsOnline() || d.Style != "RAW" {
 		t.Errorf("another disk was changed: %v", d)
 	}
 	n.Refused(stage(&nodesteps.StageDiskRequest{Disk: &nodesteps.StageDiskRequest_Lun{Lun: 2}}, 2, false),

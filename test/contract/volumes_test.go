@@ -228,8 +228,8 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 // partitions returns the lengths of a disk's partitions.
 func partitions(n *caller.Node, number uint32) []int64 {
 	var lengths []int64
-	for _, p := range n.Tree().GetDisks()[number].GetPartitions() {
-		lengths = append(lengths, p.GetSizeBytes())
+	for _, p := range n.Tree().Disks[number].Partitions {
+		lengths = append(lengths, p.SizeBytes)
 	}
 	return lengths
 }

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -138,9 +138,10 @@ func (g *target) snapshot() snapshot {
 			return nil
 		}))
 	}
-	for _, d := range g.Tree().GetDisks() {
-		// prototext varies its spaces on purpose.
-		s[fmt.Sprintf("tree of disk %d", d.GetNumber())] = strings.Join(strings.Fields(prototext.Format(d)), " ")
+	for _, d := range g.Tree().Disks {
+		text, err := json.Marshal(d)
+		caller.OK(g.t, err)
+		s[fmt.Sprintf("tree of disk %d", d.Number)] = string(text)
 	}
 	return s
 }

@@ -103,7 +103,7 @@ func TestUnstageISCSIInOutage(t *testing.T) {
 	m, ctx, chap := mounter.New(n.Client()), t.Context(), mounter.CHAP{User: "csi-user", Secret: "chap-secret-123"}
 	outage := func() {
 		n.DisconnectISCSIPortal(array, 0)
-		if got := len(n.Tree().GetDisks()); got != 3 {
+		if got := len(n.Facts().GetDisks()); got != 3 {
 			t.Errorf("the node has %d disks in the outage", got)
 		}
 	}

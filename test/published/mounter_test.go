@@ -85,7 +85,7 @@ func TestVolumeLife(t *testing.T) {
 			t.Errorf("IsMountPoint(%s) = %v afterwards, want fs.ErrNotExist", path, err)
 		}
 	}
-	if n.Tree().GetDisks()[1].GetOnline() {
+	if n.Tree().Disks[1].IsOnline() {
 		t.Error("the disk is still online")
 	}
 	check(t, "staging anew", m.FormatAndMount("1", staging, "ntfs", nil))
@@ -164,7 +164,7 @@ func TestFormatAndMountArguments(t *testing.T) {
 		if want := wants[name]; !errors.Is(err, cmp.Or(want, fs.ErrInvalid)) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if n.Tree().GetDisks()[1].GetStyle() != "RAW" {
+		if n.Tree().Disks[1].Style != "RAW" {
 			t.Errorf("%s: the disk was changed", name)
 		}
 	}

@@ -5,6 +5,7 @@
 package published
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -56,9 +57,9 @@ func (s subject) withData(t *testing.T, target string) {
 
 // diskOf returns the state of a disk; one that is gone is offline.
 func diskOf(n *testnode.Node, number uint32) (online, readOnly bool) {
-	for _, d := range n.Tree().GetDisks() {
-		if d.GetNumber() == number {
-			return d.GetOnline(), d.GetReadOnly()
+	for _, d := range n.Tree().Disks {
+		if d.Number == number {
+			return d.IsOnline(), d.IsReadOnly()
 		}
 	}
 	return false, false
@@ -110,7 +111,7 @@ func TestStageFromEveryState(t *testing.T) {
 		s.at, s.other = `C:\var\lib\kubelet\plugins\`+s.serial, `C:\var\lib\kubelet\plugins\other-`+s.serial
 		s.disk = n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: s.serial})
 		state.make(s)
-		others := s.others()
+		others := s.others(t)
 		device := s.stage(t, s.at, mounter.StageOptions{})
 		if again := s.stage(t, s.at, mounter.StageOptions{}); again != device || device.Disk != s.disk {
 			t.Errorf("%s: staged %+v, and again %+v", state.name, device, again)
@@ -129,7 +130,7 @@ func TestStageFromEveryState(t *testing.T) {
 				t.Errorf("%s: the file holds %q", state.name, got)
 			}
 		}
-		if now := s.others(); now != others {
+		if now := s.others(t); now != others {
 			t.Errorf("%s: the other disks are\n%s\nand were\n%s", state.name, now, others)
 		}
 		check(t, "unstaging", m.Unstage(t.Context(), s.at))
@@ -165,11 +166,14 @@ func TestStageAccess(t *testing.T) {
 }
 
 // others describes every disk but the subject's.
-func (s subject) others() string {
+func (s subject) others(t *testing.T) string {
+	t.Helper()
 	text := ""
-	for _, d := range s.Tree().GetDisks() {
-		if d.GetNumber() != s.disk {
-			text += d.String() + "\n"
+	for _, d := range s.Tree().Disks {
+		if d.Number != s.disk {
+			line, err := json.Marshal(d)
+			check(t, "describing a disk", err)
+			text += string(line) + "\n"
 		}
 	}
 	return text + s.DiskDigest(1)

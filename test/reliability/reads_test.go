@@ -82,8 +82,6 @@ func TestReadsChangeNothing(t *testing.T) {
 	}
 	own := w.node.For(operation.Everything())
 	w.around.watch(0, nil)
-	_, err = own.Tree(t.Context())
-	w.OK(err)
 	var parts []api.Part
 	for part := range api.Part_name {
 		parts = append(parts, api.Part(part))

@@ -138,8 +138,8 @@ func (w *world) diskAsItIs() string {
 	w.t.Helper()
 	tree, err := w.observe()
 	w.OK(err)
-	d := tree.GetDisks()[theDisk]
-	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.GetNumber(), d.GetOnline(), d.GetReadOnly(), w.diskDigest(theDisk))
+	d := tree.Disks[theDisk]
+	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, d.IsOnline(), d.IsReadOnly(), w.diskDigest(theDisk))
 }
 
 // takeBack checks whether the other disk was left alone, and swaps the disks back.

@@ -14,19 +14,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/protobuf/testing/protocmp"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // state is everything on a node that a call could have changed, except random values. Volumes are named by their
 // places.
 type state struct {
-	Disks     []*admin.Disk
+	Disks     []treeview.Disk
 	Paths     map[string]string // below kubelet's directory: "directory", "file", or where a link leads
 	Files     map[string]string // on volumes, with their content
 	Bystander bool              // its image is byte for byte unchanged
@@ -39,31 +39,31 @@ type state struct {
 
 // diff compares a state with the one that it should be.
 func (want state) diff(got state) string {
-	return cmp.Diff(want, got, cmpopts.EquateEmpty(), protocmp.Transform())
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
 // observe reads the node's storage past the disturbed agent.
-func (w *world) observe() (*admin.GetTreeResponse, error) {
+func (w *world) observe() (*treeview.Tree, error) {
 	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}})
 	if err != nil {
 		return nil, err
 	}
 	n = n.For(operation.Everything())
-	return n.Tree(context.WithoutCancel(w.t.Context()))
+	return treeview.FromFacts(admin.FactsOf(context.WithoutCancel(w.t.Context()), n, treeview.Parts()...)), nil
 }
 
 func (w *world) state() state {
 	w.t.Helper()
 	tree, err := w.observe()
 	w.OK(err)
-	s := state{Disks: tree.GetDisks(), Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
+	s := state{Disks: tree.Disks, Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
 	volumes := map[string]string{} // id to place
 	for _, d := range s.Disks {
-		for _, p := range d.GetPartitions() {
-			if v := p.GetVolume(); v != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.GetNumber(), p.GetNumber())
-				volumes[v.GetId()] = place
-				v.Id = place
+		for _, p := range d.Partitions {
+			if v := p.Volume; v != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
+				volumes[v.ID] = place
+				v.ID = place
 			}
 		}
 	}

@@ -166,10 +166,10 @@ func (w *world) volume(disk uint32) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, d := range tree.GetDisks() {
-		for _, p := range d.GetPartitions() {
-			if d.GetNumber() == disk && p.GetVolume() != nil {
-				return p.GetVolume().GetId(), nil
+	for _, d := range tree.Disks {
+		for _, p := range d.Partitions {
+			if d.Number == disk && p.Volume != nil {
+				return p.Volume.ID, nil
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // TestUndisturbed plays every driver's life and compares its calls with those read from the driver's source; lower-case
@@ -109,21 +109,21 @@ func (l *life) whole(t *testing.T) {
 		where string
 		disk  int64
 	}{{"in use", l.sizeBytes}, {"grown", wantGrown}, {"in use again", grown}} {
-		if got := l.data(c.where).GetTotalBytes(); got > c.disk || got < c.disk-overhead {
+		if got := l.data(c.where).TotalBytes; got > c.disk || got < c.disk-overhead {
 			t.Errorf("%s: the volume has %d bytes on a disk of %d", c.where, got, c.disk)
 		}
-		if diff := cmp.Diff([]string{"C:" + staging + `\`}, l.data(c.where).GetMountPoints()); diff != "" {
+		if diff := cmp.Diff([]string{"C:" + staging + `\`}, l.data(c.where).MountPoints); diff != "" {
 			t.Errorf("%s: mount points (-want +got):\n%s", c.where, diff)
 		}
 		l.wantPath(t, c.where, staging, fmt.Sprintf(`leads to volume of disk %d, partition 2`, l.disk))
 		l.wantPath(t, c.where, publish, "leads to C:"+staging)
 	}
 	for _, where := range []string{"given up", "given up again"} {
-		if got := l.usedDisk(where).GetOnline(); got != l.staysOnline {
+		if got := l.usedDisk(where).IsOnline(); got != l.staysOnline {
 			t.Errorf("%s: the disk is online=%t", where, got)
 		}
-		if l.staysOnline && len(l.data(where).GetMountPoints()) > 0 {
-			t.Errorf("%s: still mounted at %q", where, l.data(where).GetMountPoints())
+		if l.staysOnline && len(l.data(where).MountPoints) > 0 {
+			t.Errorf("%s: still mounted at %q", where, l.data(where).MountPoints)
 		}
 		l.wantPath(t, where, staging, "")
 		l.wantPath(t, where, publish, "")
@@ -138,20 +138,18 @@ func (l *life) wantPath(t *testing.T, where, path, want string) {
 }
 
 // usedDisk returns the disk of this life, data its volume, zero when it is offline.
-func (l *life) usedDisk(where string) *admin.Disk {
+func (l *life) usedDisk(where string) treeview.Disk {
 	for _, d := range l.snapshots[where].Disks {
-		if d.GetNumber() == l.disk {
+		if d.Number == l.disk {
 			return d
 		}
 	}
-	return nil
+	return treeview.Disk{}
 }
 
-func (l *life) data(where string) *admin.Volume {
-	for _, p := range l.usedDisk(where).GetPartitions() {
-		if p.GetVolume() != nil {
-			return p.GetVolume()
-		}
+func (l *life) data(where string) treeview.Volume {
+	for _, p := range l.usedDisk(where).Volumes() {
+		return *p.Volume
 	}
-	return nil
+	return treeview.Volume{}
 }

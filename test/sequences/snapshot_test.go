@@ -10,19 +10,18 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // snapshot is the state of a node at one moment, except random values.
 type snapshot struct {
-	Disks []*admin.Disk     // volume ids replaced by where the volume is
+	Disks []treeview.Disk   // volume ids replaced by where the volume is
 	Paths map[string]string // the entries below kubelet's directory: "directory", or where a link leads
 	Stats [2]int64          // the driver's last NodeGetVolumeStats: total and used
 }
@@ -44,18 +43,17 @@ func newObserver(t testing.TB, e *emulated.Node) *observer {
 
 func (o *observer) snapshot(t testing.TB) snapshot {
 	t.Helper()
-	tree, err := o.node.Tree(t.Context())
-	caller.OK(t, err)
-	s := snapshot{Disks: tree.GetDisks(), Paths: make(map[string]string)}
-	for _, d := range s.Disks {
-		if len(d.GetPartitions()) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
-			d.Style, d.ReadOnly = "", false
+	tree := treeview.FromFacts(admin.FactsOf(t.Context(), o.node, treeview.Parts()...))
+	s := snapshot{Disks: tree.Disks, Paths: make(map[string]string)}
+	for i, d := range s.Disks {
+		if len(d.Partitions) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
+			s.Disks[i].Style, s.Disks[i].ReadOnly = "", nil
 		}
-		for _, p := range d.GetPartitions() {
-			if v := p.GetVolume(); v != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.GetNumber(), p.GetNumber())
-				o.volumes[v.GetId()] = place
-				v.Id = place
+		for _, p := range d.Partitions {
+			if v := p.Volume; v != nil {
+				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
+				o.volumes[v.ID] = place
+				v.ID = place
 			}
 		}
 	}
@@ -95,22 +93,22 @@ func (o *observer) list(t testing.TB, paths map[string]string, directory, host s
 func (s snapshot) splitLeftovers(want snapshot, disk uint32, staging string) (snapshot, leftover) {
 	var l leftover
 	s.Disks = slices.Clone(s.Disks)
-	same := func(d *admin.Disk) bool { return d.GetNumber() == disk }
+	same := func(d treeview.Disk) bool { return d.Number == disk }
 	at, wantAt := slices.IndexFunc(s.Disks, same), slices.IndexFunc(want.Disks, same)
 	if at < 0 || wantAt < 0 {
 		return s, l
 	}
-	got, wanted := proto.CloneOf(s.Disks[at]), want.Disks[wantAt]
-	s.Disks[at] = got
-	if got.GetOnline() && !wanted.GetOnline() {
-		l.Online, got.Online = true, false
-		for _, p := range got.GetPartitions() {
-			p.Volume = nil
+	got, wanted := &s.Disks[at], want.Disks[wantAt]
+	got.Partitions = slices.Clone(got.Partitions)
+	if got.IsOnline() && !wanted.IsOnline() {
+		l.Online, got.Online = true, wanted.Online
+		for i := range got.Partitions {
+			got.Partitions[i].Volume = nil
 		}
 	}
-	if len(got.GetPartitions()) == len(wanted.GetPartitions()) {
-		for i, p := range got.GetPartitions() {
-			l.Ungrown = enlarge(p, wanted.GetPartitions()[i]) || l.Ungrown
+	if len(got.Partitions) == len(wanted.Partitions) {
+		for i := range got.Partitions {
+			l.Ungrown = enlarge(&got.Partitions[i], wanted.Partitions[i]) || l.Ungrown
 		}
 	}
 	if l.Ungrown && s.Stats != [2]int64{} {
@@ -126,14 +124,16 @@ func (s snapshot) splitLeftovers(want snapshot, disk uint32, staging string) (sn
 }
 
 // enlarge gives a partition the sizes of the wanted one, and reports whether it or its file system was smaller.
-func enlarge(got, wanted *admin.Partition) (smaller bool) {
-	if got.GetSizeBytes() < wanted.GetSizeBytes() {
-		got.SizeBytes, smaller = wanted.GetSizeBytes(), true
+func enlarge(got *treeview.Partition, wanted treeview.Partition) (smaller bool) {
+	if got.SizeBytes < wanted.SizeBytes {
+		got.SizeBytes, smaller = wanted.SizeBytes, true
 	}
-	v, w := got.GetVolume(), wanted.GetVolume()
-	if v == nil || w == nil || v.GetTotalBytes() >= w.GetTotalBytes() {
+	v, w := got.Volume, wanted.Volume
+	if v == nil || w == nil || v.TotalBytes >= w.TotalBytes {
 		return smaller
 	}
-	v.TotalBytes, v.UsedBytes = w.GetTotalBytes(), w.GetUsedBytes()
+	larger := *v
+	larger.TotalBytes, larger.UsedBytes = w.TotalBytes, w.UsedBytes
+	got.Volume = &larger
 	return true
 }

@@ -45,6 +45,10 @@ const (
 	Part_PART_SHARES Part = 4
 	// Each disk is asked, and what is on those that are online and have no data partition.
 	Part_PART_CONTENTS Part = 5
+	// The disks with their partitions.
+	Part_PART_DISKS Part = 6
+	// The volumes, and where they are mounted.
+	Part_PART_VOLUMES Part = 7
 )
 
 // Enum value maps for Part.
@@ -56,6 +60,8 @@ var (
 		3: "PART_SESSIONS",
 		4: "PART_SHARES",
 		5: "PART_CONTENTS",
+		6: "PART_DISKS",
+		7: "PART_VOLUMES",
 	}
 	Part_value = map[string]int32{
 		"PART_UNSPECIFIED": 0,
@@ -64,6 +70,8 @@ var (
 		"PART_SESSIONS":    3,
 		"PART_SHARES":      4,
 		"PART_CONTENTS":    5,
+		"PART_DISKS":       6,
+		"PART_VOLUMES":     7,
 	}
 )
 
@@ -307,461 +315,6 @@ func (x *API) GetEndpoint() string {
 	return ""
 }
 
-// GetTreeRequest is empty.
-type GetTreeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetTreeRequest) Reset() {
-	*x = GetTreeRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetTreeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetTreeRequest) ProtoMessage() {}
-
-func (x *GetTreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetTreeRequest.ProtoReflect.Descriptor instead.
-func (*GetTreeRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{3}
-}
-
-// GetTreeResponse is the storage of a node.
-type GetTreeResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disks by number, offline ones included.
-	Disks []*Disk `protobuf:"bytes,1,rep,name=disks,proto3" json:"disks,omitempty"`
-	// The facts that belong to no disk above, and why they are not known, one sentence each.
-	Unknown       []string `protobuf:"bytes,2,rep,name=unknown,proto3" json:"unknown,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetTreeResponse) Reset() {
-	*x = GetTreeResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetTreeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetTreeResponse) ProtoMessage() {}
-
-func (x *GetTreeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetTreeResponse.ProtoReflect.Descriptor instead.
-func (*GetTreeResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *GetTreeResponse) GetDisks() []*Disk {
-	if x != nil {
-		return x.Disks
-	}
-	return nil
-}
-
-func (x *GetTreeResponse) GetUnknown() []string {
-	if x != nil {
-		return x.Unknown
-	}
-	return nil
-}
-
-// Disk is one disk of the node.
-type Disk struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number that Windows gave it. On a real node it may change at a reboot.
-	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// The size of the disk.
-	SizeBytes int64 `protobuf:"varint,2,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The partition style: "RAW" (none), "GPT" or "MBR".
-	Style string `protobuf:"bytes,3,opt,name=style,proto3" json:"style,omitempty"`
-	// Whether the disk is online; an offline disk has no volumes.
-	Online bool `protobuf:"varint,4,opt,name=online,proto3" json:"online,omitempty"`
-	// Whether the disk refuses writes.
-	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// Whether Windows runs from this disk.
-	System bool `protobuf:"varint,6,opt,name=system,proto3" json:"system,omitempty"`
-	// How the disk is attached: "SAS", "NVMe".
-	BusType string `protobuf:"bytes,7,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
-	// The SCSI address, in decimal; empty where the disk has none.
-	Adapter string `protobuf:"bytes,8,opt,name=adapter,proto3" json:"adapter,omitempty"`
-	// The SCSI bus (path) id.
-	Bus string `protobuf:"bytes,9,opt,name=bus,proto3" json:"bus,omitempty"`
-	// The SCSI target id.
-	Target string `protobuf:"bytes,10,opt,name=target,proto3" json:"target,omitempty"`
-	// The logical unit number.
-	Lun string `protobuf:"bytes,11,opt,name=lun,proto3" json:"lun,omitempty"`
-	// The serial number as the disk reports it.
-	SerialNumber string `protobuf:"bytes,12,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
-	// The device identifier of vital product data page 0x83, as disk v1 gives it.
-	Page83 string `protobuf:"bytes,13,opt,name=page83,proto3" json:"page83,omitempty"`
-	// The partitions by number.
-	Partitions []*Partition `protobuf:"bytes,14,rep,name=partitions,proto3" json:"partitions,omitempty"`
-	// Why all but the number is not known: the disk that hangs, and for how long. Empty: it is known.
-	Unknown       string `protobuf:"bytes,15,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Disk) Reset() {
-	*x = Disk{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Disk) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Disk) ProtoMessage() {}
-
-func (x *Disk) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Disk.ProtoReflect.Descriptor instead.
-func (*Disk) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Disk) GetNumber() uint32 {
-	if x != nil {
-		return x.Number
-	}
-	return 0
-}
-
-func (x *Disk) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *Disk) GetStyle() string {
-	if x != nil {
-		return x.Style
-	}
-	return ""
-}
-
-func (x *Disk) GetOnline() bool {
-	if x != nil {
-		return x.Online
-	}
-	return false
-}
-
-func (x *Disk) GetReadOnly() bool {
-	if x != nil {
-		return x.ReadOnly
-	}
-	return false
-}
-
-func (x *Disk) GetSystem() bool {
-	if x != nil {
-		return x.System
-	}
-	return false
-}
-
-func (x *Disk) GetBusType() string {
-	if x != nil {
-		return x.BusType
-	}
-	return ""
-}
-
-func (x *Disk) GetAdapter() string {
-	if x != nil {
-		return x.Adapter
-	}
-	return ""
-}
-
-func (x *Disk) GetBus() string {
-	if x != nil {
-		return x.Bus
-	}
-	return ""
-}
-
-func (x *Disk) GetTarget() string {
-	if x != nil {
-		return x.Target
-	}
-	return ""
-}
-
-func (x *Disk) GetLun() string {
-	if x != nil {
-		return x.Lun
-	}
-	return ""
-}
-
-func (x *Disk) GetSerialNumber() string {
-	if x != nil {
-		return x.SerialNumber
-	}
-	return ""
-}
-
-func (x *Disk) GetPage83() string {
-	if x != nil {
-		return x.Page83
-	}
-	return ""
-}
-
-func (x *Disk) GetPartitions() []*Partition {
-	if x != nil {
-		return x.Partitions
-	}
-	return nil
-}
-
-func (x *Disk) GetUnknown() string {
-	if x != nil {
-		return x.Unknown
-	}
-	return ""
-}
-
-// Partition is one partition of a disk.
-type Partition struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The partition's number, from 1.
-	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// The offset at which it begins.
-	OffsetBytes int64 `protobuf:"varint,2,opt,name=offset_bytes,json=offsetBytes,proto3" json:"offset_bytes,omitempty"`
-	// Its size.
-	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// Its purpose: "basic data", "MSR", "EFI system".
-	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The volume on it; unset where there is none.
-	Volume *Volume `protobuf:"bytes,5,opt,name=volume,proto3" json:"volume,omitempty"`
-	// The attributes of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
-	Attributes []string `protobuf:"bytes,6,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// Why it is not known whether a volume is on it; empty: it is known.
-	Unknown       string `protobuf:"bytes,7,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Partition) Reset() {
-	*x = Partition{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Partition) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Partition) ProtoMessage() {}
-
-func (x *Partition) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Partition.ProtoReflect.Descriptor instead.
-func (*Partition) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Partition) GetNumber() uint32 {
-	if x != nil {
-		return x.Number
-	}
-	return 0
-}
-
-func (x *Partition) GetOffsetBytes() int64 {
-	if x != nil {
-		return x.OffsetBytes
-	}
-	return 0
-}
-
-func (x *Partition) GetSizeBytes() int64 {
-	if x != nil {
-		return x.SizeBytes
-	}
-	return 0
-}
-
-func (x *Partition) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *Partition) GetVolume() *Volume {
-	if x != nil {
-		return x.Volume
-	}
-	return nil
-}
-
-func (x *Partition) GetAttributes() []string {
-	if x != nil {
-		return x.Attributes
-	}
-	return nil
-}
-
-func (x *Partition) GetUnknown() string {
-	if x != nil {
-		return x.Unknown
-	}
-	return ""
-}
-
-// Volume is the volume on a partition.
-type Volume struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The volume's id as the volume API takes it: \\?\Volume{GUID}\.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// "NTFS", or empty when Windows knows no file system on it.
-	FileSystem string `protobuf:"bytes,2,opt,name=file_system,json=fileSystem,proto3" json:"file_system,omitempty"`
-	// The size of the file system; 0 without one.
-	TotalBytes int64 `protobuf:"varint,3,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
-	// The bytes of it that are in use.
-	UsedBytes int64 `protobuf:"varint,4,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
-	// The directories and drive roots at which it is mounted.
-	MountPoints []string `protobuf:"bytes,5,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
-	// Why what is empty above is not known; empty: nothing is there.
-	Unknown       string `protobuf:"bytes,6,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Volume) Reset() {
-	*x = Volume{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Volume) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Volume) ProtoMessage() {}
-
-func (x *Volume) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Volume.ProtoReflect.Descriptor instead.
-func (*Volume) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *Volume) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Volume) GetFileSystem() string {
-	if x != nil {
-		return x.FileSystem
-	}
-	return ""
-}
-
-func (x *Volume) GetTotalBytes() int64 {
-	if x != nil {
-		return x.TotalBytes
-	}
-	return 0
-}
-
-func (x *Volume) GetUsedBytes() int64 {
-	if x != nil {
-		return x.UsedBytes
-	}
-	return 0
-}
-
-func (x *Volume) GetMountPoints() []string {
-	if x != nil {
-		return x.MountPoints
-	}
-	return nil
-}
-
-func (x *Volume) GetUnknown() string {
-	if x != nil {
-		return x.Unknown
-	}
-	return ""
-}
-
 // GetFactsRequest says what is asked for.
 type GetFactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -773,7 +326,7 @@ type GetFactsRequest struct {
 
 func (x *GetFactsRequest) Reset() {
 	*x = GetFactsRequest{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -785,7 +338,7 @@ func (x *GetFactsRequest) String() string {
 func (*GetFactsRequest) ProtoMessage() {}
 
 func (x *GetFactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -798,7 +351,7 @@ func (x *GetFactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactsRequest.ProtoReflect.Descriptor instead.
 func (*GetFactsRequest) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *GetFactsRequest) GetParts() []Part {
@@ -832,13 +385,17 @@ type GetFactsResponse struct {
 	WorkingDirectories []string `protobuf:"bytes,9,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
 	// Those that the agent could not open, and the directories in them that it cannot use.
 	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// DISKS: the disks by number, offline ones included.
+	Disks []*Disk `protobuf:"bytes,11,rep,name=disks,proto3" json:"disks,omitempty"`
+	// VOLUMES: the volumes that lie on disks. Extents say on which partitions.
+	Volumes       []*Volume `protobuf:"bytes,12,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetFactsResponse) Reset() {
 	*x = GetFactsResponse{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +407,7 @@ func (x *GetFactsResponse) String() string {
 func (*GetFactsResponse) ProtoMessage() {}
 
 func (x *GetFactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +420,7 @@ func (x *GetFactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFactsResponse.ProtoReflect.Descriptor instead.
 func (*GetFactsResponse) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GetFactsResponse) GetGaps() []*Gap {
@@ -936,6 +493,20 @@ func (x *GetFactsResponse) GetUnusableDirectories() []*WorkingDirectory {
 	return nil
 }
 
+func (x *GetFactsResponse) GetDisks() []*Disk {
+	if x != nil {
+		return x.Disks
+	}
+	return nil
+}
+
+func (x *GetFactsResponse) GetVolumes() []*Volume {
+	if x != nil {
+		return x.Volumes
+	}
+	return nil
+}
+
 // Gap is a part of the facts that was not seen, or not to its end.
 type Gap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -944,14 +515,16 @@ type Gap struct {
 	// Why, in one sentence.
 	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	// Whether Windows gave no answer in time.
-	Unanswered    bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	Unanswered bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
+	// The part that was asked for; unspecified: one of the agent's own facts.
+	Asked         Part `protobuf:"varint,4,opt,name=asked,proto3,enum=csiproxy.admin.v1alpha1.Part" json:"asked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Gap) Reset() {
 	*x = Gap{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +536,7 @@ func (x *Gap) String() string {
 func (*Gap) ProtoMessage() {}
 
 func (x *Gap) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +549,7 @@ func (x *Gap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gap.ProtoReflect.Descriptor instead.
 func (*Gap) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Gap) GetPart() string {
@@ -1000,6 +573,431 @@ func (x *Gap) GetUnanswered() bool {
 	return false
 }
 
+func (x *Gap) GetAsked() Part {
+	if x != nil {
+		return x.Asked
+	}
+	return Part_PART_UNSPECIFIED
+}
+
+// Disk is one disk of the node.
+type Disk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number that Windows gave it. On a real node it may change at a reboot.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// Why all but the number is not known: it hangs, and for how long. Empty: it is known.
+	Unknown string `protobuf:"bytes,2,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// The size of the disk.
+	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// The partition style: "RAW" (none), "GPT" or "MBR".
+	Style string `protobuf:"bytes,4,opt,name=style,proto3" json:"style,omitempty"`
+	// Whether the disk is online; an offline disk has no volumes.
+	Online bool `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`
+	// Whether the disk refuses writes.
+	ReadOnly bool `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// Whether Windows runs from this disk; unset: not known.
+	System *bool `protobuf:"varint,7,opt,name=system,proto3,oneof" json:"system,omitempty"`
+	// How the disk is attached: "SAS", "NVMe".
+	BusType string `protobuf:"bytes,8,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
+	// The SCSI address as disk v1 gives it, in decimal; empty where the disk has none.
+	Adapter string `protobuf:"bytes,9,opt,name=adapter,proto3" json:"adapter,omitempty"`
+	// The SCSI bus (path) id.
+	Bus string `protobuf:"bytes,10,opt,name=bus,proto3" json:"bus,omitempty"`
+	// The SCSI target id.
+	Target string `protobuf:"bytes,11,opt,name=target,proto3" json:"target,omitempty"`
+	// The logical unit number.
+	Lun string `protobuf:"bytes,12,opt,name=lun,proto3" json:"lun,omitempty"`
+	// The serial number as the disk reports it.
+	SerialNumber string `protobuf:"bytes,13,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
+	// The device identifier of vital product data page 0x83, as disk v1 gives it.
+	Page83 string `protobuf:"bytes,14,opt,name=page83,proto3" json:"page83,omitempty"`
+	// The entries of its partition table.
+	Partitions    []*Partition `protobuf:"bytes,15,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Disk) Reset() {
+	*x = Disk{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Disk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Disk) ProtoMessage() {}
+
+func (x *Disk) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Disk.ProtoReflect.Descriptor instead.
+func (*Disk) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Disk) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Disk) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
+func (x *Disk) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *Disk) GetStyle() string {
+	if x != nil {
+		return x.Style
+	}
+	return ""
+}
+
+func (x *Disk) GetOnline() bool {
+	if x != nil {
+		return x.Online
+	}
+	return false
+}
+
+func (x *Disk) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *Disk) GetSystem() bool {
+	if x != nil && x.System != nil {
+		return *x.System
+	}
+	return false
+}
+
+func (x *Disk) GetBusType() string {
+	if x != nil {
+		return x.BusType
+	}
+	return ""
+}
+
+func (x *Disk) GetAdapter() string {
+	if x != nil {
+		return x.Adapter
+	}
+	return ""
+}
+
+func (x *Disk) GetBus() string {
+	if x != nil {
+		return x.Bus
+	}
+	return ""
+}
+
+func (x *Disk) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Disk) GetLun() string {
+	if x != nil {
+		return x.Lun
+	}
+	return ""
+}
+
+func (x *Disk) GetSerialNumber() string {
+	if x != nil {
+		return x.SerialNumber
+	}
+	return ""
+}
+
+func (x *Disk) GetPage83() string {
+	if x != nil {
+		return x.Page83
+	}
+	return ""
+}
+
+func (x *Disk) GetPartitions() []*Partition {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+// Partition is one partition of a disk.
+type Partition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The partition's number, from 1.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The offset at which it begins.
+	OffsetBytes int64 `protobuf:"varint,2,opt,name=offset_bytes,json=offsetBytes,proto3" json:"offset_bytes,omitempty"`
+	// Its size.
+	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// Its type: "basic data", "Microsoft Reserved", "EFI system", "MBR type 0x83".
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The attributes of a GPT partition (PARTITION_INFORMATION_GPT).
+	GptAttributes uint64 `protobuf:"varint,5,opt,name=gpt_attributes,json=gptAttributes,proto3" json:"gpt_attributes,omitempty"`
+	// Whether Windows is sure to make a volume of it while its disk is online.
+	GetsVolume    bool `protobuf:"varint,6,opt,name=gets_volume,json=getsVolume,proto3" json:"gets_volume,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Partition) Reset() {
+	*x = Partition{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Partition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Partition) ProtoMessage() {}
+
+func (x *Partition) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Partition.ProtoReflect.Descriptor instead.
+func (*Partition) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Partition) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Partition) GetOffsetBytes() int64 {
+	if x != nil {
+		return x.OffsetBytes
+	}
+	return 0
+}
+
+func (x *Partition) GetSizeBytes() int64 {
+	if x != nil {
+		return x.SizeBytes
+	}
+	return 0
+}
+
+func (x *Partition) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Partition) GetGptAttributes() uint64 {
+	if x != nil {
+		return x.GptAttributes
+	}
+	return 0
+}
+
+func (x *Partition) GetGetsVolume() bool {
+	if x != nil {
+		return x.GetsVolume
+	}
+	return false
+}
+
+// Volume is one volume of the node.
+type Volume struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The volume's id as the volume API takes it: \\?\Volume{GUID}\.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why what is empty below is not known; empty: nothing is there.
+	Unknown string `protobuf:"bytes,2,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// The parts of disks that it occupies.
+	Extents []*Extent `protobuf:"bytes,3,rep,name=extents,proto3" json:"extents,omitempty"`
+	// "NTFS", or empty when Windows knows no file system on it.
+	FileSystem string `protobuf:"bytes,4,opt,name=file_system,json=fileSystem,proto3" json:"file_system,omitempty"`
+	// The size of the file system; 0 without one.
+	TotalBytes int64 `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	// The bytes of it that are in use.
+	UsedBytes int64 `protobuf:"varint,6,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
+	// The directories and drive roots at which it is mounted.
+	MountPoints   []string `protobuf:"bytes,7,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Volume) Reset() {
+	*x = Volume{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Volume) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Volume) ProtoMessage() {}
+
+func (x *Volume) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Volume.ProtoReflect.Descriptor instead.
+func (*Volume) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Volume) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Volume) GetUnknown() string {
+	if x != nil {
+		return x.Unknown
+	}
+	return ""
+}
+
+func (x *Volume) GetExtents() []*Extent {
+	if x != nil {
+		return x.Extents
+	}
+	return nil
+}
+
+func (x *Volume) GetFileSystem() string {
+	if x != nil {
+		return x.FileSystem
+	}
+	return ""
+}
+
+func (x *Volume) GetTotalBytes() int64 {
+	if x != nil {
+		return x.TotalBytes
+	}
+	return 0
+}
+
+func (x *Volume) GetUsedBytes() int64 {
+	if x != nil {
+		return x.UsedBytes
+	}
+	return 0
+}
+
+func (x *Volume) GetMountPoints() []string {
+	if x != nil {
+		return x.MountPoints
+	}
+	return nil
+}
+
+// Extent is a part of a disk.
+type Extent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The disk's number.
+	Disk uint32 `protobuf:"varint,1,opt,name=disk,proto3" json:"disk,omitempty"`
+	// Where it begins. A partition that begins there is the volume's.
+	OffsetBytes   int64 `protobuf:"varint,2,opt,name=offset_bytes,json=offsetBytes,proto3" json:"offset_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Extent) Reset() {
+	*x = Extent{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Extent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Extent) ProtoMessage() {}
+
+func (x *Extent) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Extent.ProtoReflect.Descriptor instead.
+func (*Extent) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Extent) GetDisk() uint32 {
+	if x != nil {
+		return x.Disk
+	}
+	return 0
+}
+
+func (x *Extent) GetOffsetBytes() int64 {
+	if x != nil {
+		return x.OffsetBytes
+	}
+	return 0
+}
+
 // Link is a mount point or a link.
 type Link struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1021,7 +1019,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1031,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1044,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Link) GetPath() string {
@@ -1112,7 +1110,7 @@ type SMBMapping struct {
 
 func (x *SMBMapping) Reset() {
 	*x = SMBMapping{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1122,7 @@ func (x *SMBMapping) String() string {
 func (*SMBMapping) ProtoMessage() {}
 
 func (x *SMBMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1135,7 @@ func (x *SMBMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SMBMapping.ProtoReflect.Descriptor instead.
 func (*SMBMapping) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SMBMapping) GetRemotePath() string {
@@ -1195,7 +1193,7 @@ type ISCSISession struct {
 
 func (x *ISCSISession) Reset() {
 	*x = ISCSISession{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1205,7 @@ func (x *ISCSISession) String() string {
 func (*ISCSISession) ProtoMessage() {}
 
 func (x *ISCSISession) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1218,7 @@ func (x *ISCSISession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ISCSISession.ProtoReflect.Descriptor instead.
 func (*ISCSISession) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ISCSISession) GetTarget() string {
@@ -1252,7 +1250,7 @@ type DiskContent struct {
 
 func (x *DiskContent) Reset() {
 	*x = DiskContent{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1262,7 @@ func (x *DiskContent) String() string {
 func (*DiskContent) ProtoMessage() {}
 
 func (x *DiskContent) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1275,7 @@ func (x *DiskContent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiskContent.ProtoReflect.Descriptor instead.
 func (*DiskContent) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DiskContent) GetDisk() uint32 {
@@ -1316,7 +1314,7 @@ type Operation struct {
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1328,7 +1326,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1341,7 +1339,7 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Operation) GetName() string {
@@ -1380,7 +1378,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1390,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1403,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Privilege) GetName() string {
@@ -1444,7 +1442,7 @@ type WorkingDirectory struct {
 
 func (x *WorkingDirectory) Reset() {
 	*x = WorkingDirectory{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1456,7 +1454,7 @@ func (x *WorkingDirectory) String() string {
 func (*WorkingDirectory) ProtoMessage() {}
 
 func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1469,7 +1467,7 @@ func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
 func (*WorkingDirectory) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WorkingDirectory) GetPath() string {
@@ -1505,54 +1503,9 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x03API\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
-	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"\x10\n" +
-	"\x0eGetTreeRequest\"`\n" +
-	"\x0fGetTreeResponse\x123\n" +
-	"\x05disks\x18\x01 \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x12\x18\n" +
-	"\aunknown\x18\x02 \x03(\tR\aunknown\"\xac\x03\n" +
-	"\x04Disk\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\x02 \x01(\x03R\tsizeBytes\x12\x14\n" +
-	"\x05style\x18\x03 \x01(\tR\x05style\x12\x16\n" +
-	"\x06online\x18\x04 \x01(\bR\x06online\x12\x1b\n" +
-	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12\x16\n" +
-	"\x06system\x18\x06 \x01(\bR\x06system\x12\x19\n" +
-	"\bbus_type\x18\a \x01(\tR\abusType\x12\x18\n" +
-	"\aadapter\x18\b \x01(\tR\aadapter\x12\x10\n" +
-	"\x03bus\x18\t \x01(\tR\x03bus\x12\x16\n" +
-	"\x06target\x18\n" +
-	" \x01(\tR\x06target\x12\x10\n" +
-	"\x03lun\x18\v \x01(\tR\x03lun\x12#\n" +
-	"\rserial_number\x18\f \x01(\tR\fserialNumber\x12\x16\n" +
-	"\x06page83\x18\r \x01(\tR\x06page83\x12B\n" +
-	"\n" +
-	"partitions\x18\x0e \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
-	"partitions\x12\x18\n" +
-	"\aunknown\x18\x0f \x01(\tR\aunknown\"\xec\x01\n" +
-	"\tPartition\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +
-	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\x12\x1d\n" +
-	"\n" +
-	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x12\n" +
-	"\x04kind\x18\x04 \x01(\tR\x04kind\x127\n" +
-	"\x06volume\x18\x05 \x01(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\x06volume\x12\x1e\n" +
-	"\n" +
-	"attributes\x18\x06 \x03(\tR\n" +
-	"attributes\x12\x18\n" +
-	"\aunknown\x18\a \x01(\tR\aunknown\"\xb6\x01\n" +
-	"\x06Volume\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
-	"\vfile_system\x18\x02 \x01(\tR\n" +
-	"fileSystem\x12\x1f\n" +
-	"\vtotal_bytes\x18\x03 \x01(\x03R\n" +
-	"totalBytes\x12\x1d\n" +
-	"\n" +
-	"used_bytes\x18\x04 \x01(\x03R\tusedBytes\x12!\n" +
-	"\fmount_points\x18\x05 \x03(\tR\vmountPoints\x12\x18\n" +
-	"\aunknown\x18\x06 \x01(\tR\aunknown\"F\n" +
+	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"F\n" +
 	"\x0fGetFactsRequest\x123\n" +
-	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\x82\x05\n" +
+	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xf2\x05\n" +
 	"\x10GetFactsResponse\x120\n" +
 	"\x04gaps\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.GapR\x04gaps\x123\n" +
 	"\x05links\x18\x02 \x03(\v2\x1d.csiproxy.admin.v1alpha1.LinkR\x05links\x12\x1b\n" +
@@ -1566,13 +1519,60 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x12missing_privileges\x18\b \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12/\n" +
 	"\x13working_directories\x18\t \x03(\tR\x12workingDirectories\x12\\\n" +
 	"\x14unusable_directories\x18\n" +
-	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\"O\n" +
+	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x123\n" +
+	"\x05disks\x18\v \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
+	"\avolumes\x18\f \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\"\x84\x01\n" +
 	"\x03Gap\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
 	"\n" +
 	"unanswered\x18\x03 \x01(\bR\n" +
-	"unanswered\"\xb4\x01\n" +
+	"unanswered\x123\n" +
+	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\xbc\x03\n" +
+	"\x04Disk\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
+	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x14\n" +
+	"\x05style\x18\x04 \x01(\tR\x05style\x12\x16\n" +
+	"\x06online\x18\x05 \x01(\bR\x06online\x12\x1b\n" +
+	"\tread_only\x18\x06 \x01(\bR\breadOnly\x12\x1b\n" +
+	"\x06system\x18\a \x01(\bH\x00R\x06system\x88\x01\x01\x12\x19\n" +
+	"\bbus_type\x18\b \x01(\tR\abusType\x12\x18\n" +
+	"\aadapter\x18\t \x01(\tR\aadapter\x12\x10\n" +
+	"\x03bus\x18\n" +
+	" \x01(\tR\x03bus\x12\x16\n" +
+	"\x06target\x18\v \x01(\tR\x06target\x12\x10\n" +
+	"\x03lun\x18\f \x01(\tR\x03lun\x12#\n" +
+	"\rserial_number\x18\r \x01(\tR\fserialNumber\x12\x16\n" +
+	"\x06page83\x18\x0e \x01(\tR\x06page83\x12B\n" +
+	"\n" +
+	"partitions\x18\x0f \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
+	"partitionsB\t\n" +
+	"\a_system\"\xc1\x01\n" +
+	"\tPartition\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +
+	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\x12\x1d\n" +
+	"\n" +
+	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12%\n" +
+	"\x0egpt_attributes\x18\x05 \x01(\x04R\rgptAttributes\x12\x1f\n" +
+	"\vgets_volume\x18\x06 \x01(\bR\n" +
+	"getsVolume\"\xf1\x01\n" +
+	"\x06Volume\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\aunknown\x18\x02 \x01(\tR\aunknown\x129\n" +
+	"\aextents\x18\x03 \x03(\v2\x1f.csiproxy.admin.v1alpha1.ExtentR\aextents\x12\x1f\n" +
+	"\vfile_system\x18\x04 \x01(\tR\n" +
+	"fileSystem\x12\x1f\n" +
+	"\vtotal_bytes\x18\x05 \x01(\x03R\n" +
+	"totalBytes\x12\x1d\n" +
+	"\n" +
+	"used_bytes\x18\x06 \x01(\x03R\tusedBytes\x12!\n" +
+	"\fmount_points\x18\a \x03(\tR\vmountPoints\"?\n" +
+	"\x06Extent\x12\x12\n" +
+	"\x04disk\x18\x01 \x01(\rR\x04disk\x12!\n" +
+	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\"\xb4\x01\n" +
 	"\x04Link\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1f.csiproxy.admin.v1alpha1.TargetR\x04kind\x12\x16\n" +
@@ -1612,7 +1612,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
 	"\vlink_target\x18\x03 \x01(\tR\n" +
-	"linkTarget*v\n" +
+	"linkTarget*\x98\x01\n" +
 	"\x04Part\x12\x14\n" +
 	"\x10PART_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1620,15 +1620,17 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\rPART_MAPPINGS\x10\x02\x12\x11\n" +
 	"\rPART_SESSIONS\x10\x03\x12\x0f\n" +
 	"\vPART_SHARES\x10\x04\x12\x11\n" +
-	"\rPART_CONTENTS\x10\x05*V\n" +
+	"\rPART_CONTENTS\x10\x05\x12\x0e\n" +
+	"\n" +
+	"PART_DISKS\x10\x06\x12\x10\n" +
+	"\fPART_VOLUMES\x10\a*V\n" +
 	"\x06Target\x12\x16\n" +
 	"\x12TARGET_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rTARGET_VOLUME\x10\x01\x12\x10\n" +
 	"\fTARGET_SHARE\x10\x02\x12\x0f\n" +
-	"\vTARGET_PATH\x10\x032\xa7\x02\n" +
+	"\vTARGET_PATH\x10\x032\xc9\x01\n" +
 	"\x05Admin\x12_\n" +
-	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12\\\n" +
-	"\aGetTree\x12'.csiproxy.admin.v1alpha1.GetTreeRequest\x1a(.csiproxy.admin.v1alpha1.GetTreeResponse\x12_\n" +
+	"\bListAPIs\x12(.csiproxy.admin.v1alpha1.ListAPIsRequest\x1a).csiproxy.admin.v1alpha1.ListAPIsResponse\x12_\n" +
 	"\bGetFacts\x12(.csiproxy.admin.v1alpha1.GetFactsRequest\x1a).csiproxy.admin.v1alpha1.GetFactsResponseBFZDgithub.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1;adminv1alpha1b\x06proto3"
 
 var (
@@ -1644,57 +1646,56 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(Part)(0),                   // 0: csiproxy.admin.v1alpha1.Part
 	(Target)(0),                 // 1: csiproxy.admin.v1alpha1.Target
 	(*ListAPIsRequest)(nil),     // 2: csiproxy.admin.v1alpha1.ListAPIsRequest
 	(*ListAPIsResponse)(nil),    // 3: csiproxy.admin.v1alpha1.ListAPIsResponse
 	(*API)(nil),                 // 4: csiproxy.admin.v1alpha1.API
-	(*GetTreeRequest)(nil),      // 5: csiproxy.admin.v1alpha1.GetTreeRequest
-	(*GetTreeResponse)(nil),     // 6: csiproxy.admin.v1alpha1.GetTreeResponse
-	(*Disk)(nil),                // 7: csiproxy.admin.v1alpha1.Disk
-	(*Partition)(nil),           // 8: csiproxy.admin.v1alpha1.Partition
-	(*Volume)(nil),              // 9: csiproxy.admin.v1alpha1.Volume
-	(*GetFactsRequest)(nil),     // 10: csiproxy.admin.v1alpha1.GetFactsRequest
-	(*GetFactsResponse)(nil),    // 11: csiproxy.admin.v1alpha1.GetFactsResponse
-	(*Gap)(nil),                 // 12: csiproxy.admin.v1alpha1.Gap
-	(*Link)(nil),                // 13: csiproxy.admin.v1alpha1.Link
-	(*SMBMapping)(nil),          // 14: csiproxy.admin.v1alpha1.SMBMapping
-	(*ISCSISession)(nil),        // 15: csiproxy.admin.v1alpha1.ISCSISession
-	(*DiskContent)(nil),         // 16: csiproxy.admin.v1alpha1.DiskContent
-	(*Operation)(nil),           // 17: csiproxy.admin.v1alpha1.Operation
-	(*Privilege)(nil),           // 18: csiproxy.admin.v1alpha1.Privilege
-	(*WorkingDirectory)(nil),    // 19: csiproxy.admin.v1alpha1.WorkingDirectory
-	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
+	(*GetFactsRequest)(nil),     // 5: csiproxy.admin.v1alpha1.GetFactsRequest
+	(*GetFactsResponse)(nil),    // 6: csiproxy.admin.v1alpha1.GetFactsResponse
+	(*Gap)(nil),                 // 7: csiproxy.admin.v1alpha1.Gap
+	(*Disk)(nil),                // 8: csiproxy.admin.v1alpha1.Disk
+	(*Partition)(nil),           // 9: csiproxy.admin.v1alpha1.Partition
+	(*Volume)(nil),              // 10: csiproxy.admin.v1alpha1.Volume
+	(*Extent)(nil),              // 11: csiproxy.admin.v1alpha1.Extent
+	(*Link)(nil),                // 12: csiproxy.admin.v1alpha1.Link
+	(*SMBMapping)(nil),          // 13: csiproxy.admin.v1alpha1.SMBMapping
+	(*ISCSISession)(nil),        // 14: csiproxy.admin.v1alpha1.ISCSISession
+	(*DiskContent)(nil),         // 15: csiproxy.admin.v1alpha1.DiskContent
+	(*Operation)(nil),           // 16: csiproxy.admin.v1alpha1.Operation
+	(*Privilege)(nil),           // 17: csiproxy.admin.v1alpha1.Privilege
+	(*WorkingDirectory)(nil),    // 18: csiproxy.admin.v1alpha1.WorkingDirectory
+	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	4,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
-	7,  // 1: csiproxy.admin.v1alpha1.GetTreeResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
-	8,  // 2: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
-	9,  // 3: csiproxy.admin.v1alpha1.Partition.volume:type_name -> csiproxy.admin.v1alpha1.Volume
-	0,  // 4: csiproxy.admin.v1alpha1.GetFactsRequest.parts:type_name -> csiproxy.admin.v1alpha1.Part
-	12, // 5: csiproxy.admin.v1alpha1.GetFactsResponse.gaps:type_name -> csiproxy.admin.v1alpha1.Gap
-	13, // 6: csiproxy.admin.v1alpha1.GetFactsResponse.links:type_name -> csiproxy.admin.v1alpha1.Link
-	14, // 7: csiproxy.admin.v1alpha1.GetFactsResponse.mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
-	15, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	16, // 9: csiproxy.admin.v1alpha1.GetFactsResponse.contents:type_name -> csiproxy.admin.v1alpha1.DiskContent
-	17, // 10: csiproxy.admin.v1alpha1.GetFactsResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	18, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	19, // 12: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
-	1,  // 13: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
-	20, // 14: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	2,  // 15: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	5,  // 16: csiproxy.admin.v1alpha1.Admin.GetTree:input_type -> csiproxy.admin.v1alpha1.GetTreeRequest
-	10, // 17: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
-	3,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	6,  // 19: csiproxy.admin.v1alpha1.Admin.GetTree:output_type -> csiproxy.admin.v1alpha1.GetTreeResponse
-	11, // 20: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
-	18, // [18:21] is the sub-list for method output_type
-	15, // [15:18] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	0,  // 1: csiproxy.admin.v1alpha1.GetFactsRequest.parts:type_name -> csiproxy.admin.v1alpha1.Part
+	7,  // 2: csiproxy.admin.v1alpha1.GetFactsResponse.gaps:type_name -> csiproxy.admin.v1alpha1.Gap
+	12, // 3: csiproxy.admin.v1alpha1.GetFactsResponse.links:type_name -> csiproxy.admin.v1alpha1.Link
+	13, // 4: csiproxy.admin.v1alpha1.GetFactsResponse.mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
+	14, // 5: csiproxy.admin.v1alpha1.GetFactsResponse.sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
+	15, // 6: csiproxy.admin.v1alpha1.GetFactsResponse.contents:type_name -> csiproxy.admin.v1alpha1.DiskContent
+	16, // 7: csiproxy.admin.v1alpha1.GetFactsResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	17, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	18, // 9: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
+	8,  // 10: csiproxy.admin.v1alpha1.GetFactsResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
+	10, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.volumes:type_name -> csiproxy.admin.v1alpha1.Volume
+	0,  // 12: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
+	9,  // 13: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
+	11, // 14: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
+	1,  // 15: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
+	19, // 16: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	2,  // 17: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	5,  // 18: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
+	3,  // 19: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	6,  // 20: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
+	19, // [19:21] is the sub-list for method output_type
+	17, // [17:19] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1702,14 +1703,15 @@ func file_admin_v1alpha1_admin_proto_init() {
 	if File_admin_v1alpha1_admin_proto != nil {
 		return
 	}
-	file_admin_v1alpha1_admin_proto_msgTypes[14].OneofWrappers = []any{}
+	file_admin_v1alpha1_admin_proto_msgTypes[6].OneofWrappers = []any{}
+	file_admin_v1alpha1_admin_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   18,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,7 +26,6 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Admin_ListAPIs_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/ListAPIs"
-	Admin_GetTree_FullMethodName  = "/csiproxy.admin.v1alpha1.Admin/GetTree"
 	Admin_GetFacts_FullMethodName = "/csiproxy.admin.v1alpha1.Admin/GetFacts"
 )
 
@@ -39,8 +38,6 @@ type AdminClient interface {
 	// ListAPIs lists the endpoints of the storage API that the agent serves, in the order in which it opened them. It is
 	// empty while the emulated node reboots.
 	ListAPIs(ctx context.Context, in *ListAPIsRequest, opts ...grpc.CallOption) (*ListAPIsResponse, error)
-	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
-	GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error)
 	// GetFacts returns what is seen on a node, and judges nothing. It changes nothing. What was not seen is named in
 	// gaps; the rest is returned. Agents up to release 0.1.0 do not have it.
 	GetFacts(ctx context.Context, in *GetFactsRequest, opts ...grpc.CallOption) (*GetFactsResponse, error)
@@ -58,16 +55,6 @@ func (c *adminClient) ListAPIs(ctx context.Context, in *ListAPIsRequest, opts ..
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListAPIsResponse)
 	err := c.cc.Invoke(ctx, Admin_ListAPIs_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *adminClient) GetTree(ctx context.Context, in *GetTreeRequest, opts ...grpc.CallOption) (*GetTreeResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetTreeResponse)
-	err := c.cc.Invoke(ctx, Admin_GetTree_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +80,6 @@ type AdminServer interface {
 	// ListAPIs lists the endpoints of the storage API that the agent serves, in the order in which it opened them. It is
 	// empty while the emulated node reboots.
 	ListAPIs(context.Context, *ListAPIsRequest) (*ListAPIsResponse, error)
-	// GetTree returns the node's disks with their partitions, volumes and mount points, by number.
-	GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error)
 	// GetFacts returns what is seen on a node, and judges nothing. It changes nothing. What was not seen is named in
 	// gaps; the rest is returned. Agents up to release 0.1.0 do not have it.
 	GetFacts(context.Context, *GetFactsRequest) (*GetFactsResponse, error)
@@ -109,9 +94,6 @@ type UnimplementedAdminServer struct{}
 
 func (UnimplementedAdminServer) ListAPIs(context.Context, *ListAPIsRequest) (*ListAPIsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAPIs not implemented")
-}
-func (UnimplementedAdminServer) GetTree(context.Context, *GetTreeRequest) (*GetTreeResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetTree not implemented")
 }
 func (UnimplementedAdminServer) GetFacts(context.Context, *GetFactsRequest) (*GetFactsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFacts not implemented")
@@ -154,24 +136,6 @@ func _Admin_ListAPIs_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Admin_GetTree_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetTreeRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(AdminServer).GetTree(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Admin_GetTree_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(AdminServer).GetTree(ctx, req.(*GetTreeRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 func _Admin_GetFacts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetFactsRequest)
 	if err := dec(in); err != nil {
@@ -200,10 +164,6 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListAPIs",
 			Handler:    _Admin_ListAPIs_Handler,
-		},
-		{
-			MethodName: "GetTree",
-			Handler:    _Admin_GetTree_Handler,
 		},
 		{
 			MethodName: "GetFacts",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin is the read-only service of the admin endpoint: the APIs, the storage tree, and other facts.
+// Package admin is the read-only service of the admin endpoint: the APIs that are served, and facts about the node.
 package admin
 
 import (
@@ -31,14 +31,6 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 			server.Unary("ListAPIs", node.LimitRead,
 				func(context.Context, *api.ListAPIsRequest) (*api.ListAPIsResponse, error) {
 					return listAPIs(a.API()), nil
-				}),
-			server.Unary("GetTree", node.LimitRead,
-				func(ctx context.Context, _ *api.GetTreeRequest) (*api.GetTreeResponse, error) {
-					n, err := a.Node()
-					if err != nil {
-						return nil, err
-					}
-					return n.Tree(ctx)
 				}),
 			server.Unary("GetFacts", node.LimitWrite,
 				func(ctx context.Context, request *api.GetFactsRequest) (*api.GetFactsResponse, error) {

@@ -22,7 +22,8 @@ import (
 )
 
 // partTimeout is how long each part may take; with a caller that waits less long, half of the time that is left. Facts
-// are asked for when something hangs: a part that hangs must not hide the others.
+// are asked for when something hangs: a part that hangs must not hide the others. The looks at all disks and volumes
+// limit each of these by themselves.
 const partTimeout = 5 * time.Second
 
 // FactsOf returns what GetFacts answers about a node. Parts that do not need each other run side by side.
@@ -30,7 +31,7 @@ func FactsOf(ctx context.Context, n *node.Node, parts ...api.Part) *api.GetFacts
 	f := &facts{ctx: ctx, node: n, parts: parts, answer: &api.GetFactsResponse{
 		WorkingDirectories: n.Filesystem.WorkingDirs(), MissingPrivileges: n.MissingPrivileges()}}
 	var running sync.WaitGroup
-	for _, part := range []func(){f.directories, f.sessions, f.linksAndShares, f.contents} {
+	for _, part := range []func(){f.directories, f.sessions, f.linksAndShares, f.contents, f.disks, f.volumes} {
 		running.Go(part)
 	}
 	running.Wait()
@@ -54,24 +55,46 @@ type facts struct {
 
 func (f *facts) wants(part api.Part) bool { return slices.Contains(f.parts, part) }
 
-// look looks at one part. What fails of it is a gap.
-func (f *facts) look(what string, do func(context.Context) error) {
+// look looks at a part, or some of it. What fails is a gap.
+func (f *facts) look(asked api.Part, what string, do func(context.Context) error) {
 	limit := partTimeout
 	if end, is := f.ctx.Deadline(); is {
 		limit = min(limit, time.Until(end)/2)
 	}
 	limited, cancel := context.WithTimeout(f.ctx, limit)
 	defer cancel()
-	if err := do(limited); err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.answer.Gaps = append(f.answer.Gaps, &api.Gap{Part: what, Error: err.Error(),
-			Unanswered: errdefs.HasReason(err, reason.StillRunning, reason.NotAnswering)})
+	f.addGaps(asked, what, do(limited))
+}
+
+func (f *facts) addGaps(asked api.Part, what string, errs ...error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, err := range errs {
+		if err != nil {
+			f.answer.Gaps = append(f.answer.Gaps, &api.Gap{Part: what, Error: err.Error(), Asked: asked,
+				Unanswered: errdefs.HasReason(err, reason.StillRunning, reason.NotAnswering)})
+		}
+	}
+}
+
+func (f *facts) disks() {
+	if f.wants(api.Part_PART_DISKS) {
+		seen, err := f.node.Disks.Facts(f.ctx)
+		f.answer.Disks = seen.All
+		f.addGaps(api.Part_PART_DISKS, "disks", append(seen.Unknown, err)...)
+	}
+}
+
+func (f *facts) volumes() {
+	if f.wants(api.Part_PART_VOLUMES) {
+		seen, err := f.node.Volumes.Facts(f.ctx)
+		f.answer.Volumes = seen.All
+		f.addGaps(api.Part_PART_VOLUMES, "volumes", append(seen.Unknown, err)...)
 	}
 }
 
 func (f *facts) directories() {
-	f.look("working directories", func(ctx context.Context) error {
+	f.look(api.Part_PART_UNSPECIFIED, "working directories", func(ctx context.Context) error {
 		unusable, err := f.node.Filesystem.UnusableDirectories(ctx)
 		for _, d := range unusable {
 			f.answer.UnusableDirectories = append(f.answer.UnusableDirectories,
@@ -83,7 +106,7 @@ func (f *facts) directories() {
 
 func (f *facts) sessions() {
 	if f.wants(api.Part_PART_SESSIONS) {
-		f.look("iSCSI sessions", func(ctx context.Context) (err error) {
+		f.look(api.Part_PART_SESSIONS, "iSCSI sessions", func(ctx context.Context) (err error) {
 			f.answer.Sessions, err = f.node.ISCSI.Sessions(ctx)
 			return err
 		})
@@ -92,7 +115,7 @@ func (f *facts) sessions() {
 
 func (f *facts) contents() {
 	if f.wants(api.Part_PART_CONTENTS) {
-		f.look("disks that do not answer", func(ctx context.Context) (err error) {
+		f.look(api.Part_PART_CONTENTS, "disks that do not answer", func(ctx context.Context) (err error) {
 			f.answer.Contents, err = f.node.Disks.Contents(ctx)
 			return err
 		})
@@ -103,7 +126,7 @@ func (f *facts) contents() {
 func (f *facts) linksAndShares() {
 	var links node.Links
 	if f.wants(api.Part_PART_LINKS) || f.wants(api.Part_PART_SHARES) {
-		f.look("mount points and links", func(ctx context.Context) (err error) {
+		f.look(api.Part_PART_LINKS, "mount points and links", func(ctx context.Context) (err error) {
 			links, err = f.node.Filesystem.Links(ctx)
 			f.answer.Links, f.answer.AllLinks = links.All, links.Complete
 			return err
@@ -112,11 +135,11 @@ func (f *facts) linksAndShares() {
 	if !f.wants(api.Part_PART_MAPPINGS) {
 		return
 	}
-	f.look("SMB mappings", func(ctx context.Context) (err error) {
+	f.look(api.Part_PART_MAPPINGS, "SMB mappings", func(ctx context.Context) (err error) {
 		f.answer.Mappings, err = f.node.SMB.Mappings(ctx)
 		return err
 	})
-	f.look("the volumes that are staged on shares", func(ctx context.Context) error {
+	f.look(api.Part_PART_MAPPINGS, "the volumes that are staged on shares", func(ctx context.Context) error {
 		targets, err := f.node.SMB.Targets(ctx)
 		for _, m := range f.answer.GetMappings() {
 			m.Targets = targets[shareKey(m)]
@@ -126,7 +149,7 @@ func (f *facts) linksAndShares() {
 	if !f.wants(api.Part_PART_SHARES) {
 		return
 	}
-	f.look("the shares behind links", func(ctx context.Context) error {
+	f.look(api.Part_PART_SHARES, "the shares behind links", func(ctx context.Context) error {
 		failures, err := f.node.SMB.Look(ctx, links.Shares)
 		for _, m := range f.answer.GetMappings() {
 			if failure := failures[shareKey(m)]; failure != nil {

@@ -30,9 +30,9 @@ func TestProtectedDisk(t *testing.T) {
 	if readOnly, err := n.Disks.GetDiskReadOnly(t.Context(), 1); err != nil || !readOnly {
 		t.Errorf("read-only: %t, %v", readOnly, err)
 	}
-	if tree, err := n.Tree(t.Context()); err != nil || !tree.GetDisks()[1].GetReadOnly() ||
-		tree.GetDisks()[0].GetReadOnly() {
-		t.Errorf("the tree has %+v, %v", tree, err)
+	if disks, err := n.Disks.Facts(t.Context()); err != nil || !disks.All[1].GetReadOnly() ||
+		disks.All[0].GetReadOnly() {
+		t.Errorf("the facts have %+v, %v", disks, err)
 	}
 	for what, err := range map[string]error{
 		"formatting":      by(n).FormatVolume(t.Context(), id),

@@ -107,7 +107,10 @@ func hiddenOf(partitions []win32.Partition) string {
 	return ""
 }
 
-func isHidden(p win32.Partition) bool { return slices.Contains(attributesOf(p), "hidden") }
+func isHidden(p win32.Partition) bool {
+	return p.Style == win32.PARTITION_STYLE_GPT && p.Type == win32.PartitionBasicData &&
+		p.Attributes&win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN != 0
+}
 
 // kindsOf says for an error what the partitions of a disk are, "" for those that Windows makes itself.
 func kindsOf(layout win32.DriveLayout) string {

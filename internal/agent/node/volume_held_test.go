@@ -88,13 +88,11 @@ func TestGhosts(t *testing.T) {
 	if paths, err := k.VolumePathNames(ids[0]); err != nil || len(paths) != 1 {
 		t.Fatalf("the mount manager lists %q, %v, want a path where nothing is", paths, err)
 	}
-	tree, err := n.Tree(ctx)
+	volumes, err := n.Volumes.Facts(ctx)
 	must(t, err)
-	for _, d := range tree.GetDisks() {
-		for _, p := range d.GetPartitions() {
-			if v := p.GetVolume(); v.GetId() == ids[0] && len(v.GetMountPoints()) > 0 {
-				t.Errorf("the tree shows %q", v.GetMountPoints())
-			}
+	for _, v := range volumes.All {
+		if v.GetId() == ids[0] && len(v.GetMountPoints()) > 0 {
+			t.Errorf("the facts have %q", v.GetMountPoints())
 		}
 	}
 	must(t, by(n).DisconnectTarget(ctx, portal, target))

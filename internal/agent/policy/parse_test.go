@@ -52,7 +52,7 @@ func TestMistakesInFiles(t *testing.T) {
 		{plain + "- name: b\n  methods: [disk/v9]\n", `file:8: rules[1].methods[0]: "disk/v9" selects no method of the API`},
 		{plain + "- name: b\n  methods: ['']\n", "file:8: rules[1].methods[0]: it is empty"},
 		{plain + "- name: b\n  methods: ['volume.*']\n", `file:8: rules[1].methods[0]: "volume.*" selects no method of the API`},
-		{plain + "- name: b\n  methods: [/csiproxy.admin.v1alpha1.Admin/GetTree]\n", "file:8: "},
+		{plain + "- name: b\n  methods: [/csiproxy.admin.v1alpha1.Admin/GetFacts]\n", "file:8: "},
 		{plain + "  directories: ['pods']\n", `file:7: rules[0].directories[0]: working directory: path "pods": not an absolute Windows path`},
 		{plain + "  directories: ['C:\\a\\..\\b']\n", `has a ".." component`},
 		{plain + "  services: ['Lanman*']\n", `file:7: rules[0].services[0]: "Lanman*" is not the name of a service, nor * alone`},

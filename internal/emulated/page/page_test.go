@@ -99,9 +99,9 @@ type state struct {
 	Tree     *struct {
 		Tree struct {
 			Disks []struct {
-				Number       uint32
+				Number       uint32 `json:"diskNumber"`
 				SerialNumber string
-				SizeBytes    string
+				SizeBytes    int64
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func TestChanges(t *testing.T) {
 		`{"fault":{"method":"volume/MountVolume","status":"UNAVAILABLE","message":"m","afterEffect":true}}`)
 	st := s.state(first.Journal.Newest, first.Version)
 	if st.Tree == nil || len(st.Tree.Tree.Disks) != 4 || st.Tree.Tree.Disks[3].SerialNumber != "by-page" ||
-		st.Tree.Tree.Disks[3].SizeBytes != "2147483648" {
+		st.Tree.Tree.Disks[3].SizeBytes != 2<<30 {
 		t.Errorf("got the tree %+v", st.Tree)
 	}
 	if len(st.Network.Servers) != 1 || !st.Network.Servers[0].Stopped {

@@ -90,8 +90,8 @@ func (p *page) serveState(r *http.Request) (any, error) {
 
 // seen is the storage, and what is wrong with it.
 type seen struct {
-	Tree     json.RawMessage  `json:"tree"` // a GetTreeResponse
-	Seen     json.RawMessage  `json:"seen"` // a GetFactsResponse
+	Tree     *treeview.Tree   `json:"tree"`
+	Seen     json.RawMessage  `json:"seen"` // the other facts: a GetFactsResponse
 	Findings []doctor.Finding `json:"findings"`
 }
 
@@ -117,17 +117,14 @@ func (s *storage) refresh(ctx context.Context, newest uint64, running int) (json
 	if s.version > 0 && newest == s.newest && running == 0 && time.Since(s.seen) < staleAfter {
 		return s.text, s.version, nil
 	}
-	tree, err := s.node.Tree(ctx)
-	if err != nil {
-		return s.text, s.version, err
-	}
-	facts := admin.FactsOf(ctx, s.node, adminapi.Part_PART_LINKS, adminapi.Part_PART_MAPPINGS, adminapi.Part_PART_SESSIONS)
+	facts := admin.FactsOf(ctx, s.node, append(treeview.Parts(), adminapi.Part_PART_LINKS, adminapi.Part_PART_MAPPINGS,
+		adminapi.Part_PART_SESSIONS)...)
 	s.newest, s.seen = newest, time.Now()
-	now := seen{Findings: doctor.Examine(doctor.Facts{Tree: treeview.FromAdmin(tree), Seen: facts})}
-	if now.Tree, err = protojson.Marshal(tree); err == nil {
-		now.Seen, err = protojson.Marshal(facts)
-	}
-	if err != nil {
+	now := seen{Tree: treeview.FromFacts(facts)}
+	now.Findings = doctor.Examine(doctor.Facts{Tree: now.Tree, Seen: facts})
+	facts.Disks, facts.Volumes = nil, nil // the tree has them
+	var err error
+	if now.Seen, err = protojson.Marshal(facts); err != nil {
 		return s.text, s.version, err
 	}
 	// without the blanks that protojson varies

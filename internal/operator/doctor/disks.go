@@ -28,7 +28,7 @@ func (r *report) disks() {
 			r.add(Problem, "disk-offline", "a disk is offline, and mounted volumes are missing"+name,
 				append(describe(d), r.missed()...), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
-		case d.ReadOnly != nil && *d.ReadOnly:
+		case d.IsReadOnly():
 			severity, evidence := Warning, describe(d)
 			for _, p := range d.Volumes() {
 				if users := r.usersOf(p.Volume.ID); len(users) > 0 {
@@ -163,7 +163,7 @@ func (r *report) grown(d treeview.Disk) {
 	}
 	formatted := slices.DeleteFunc(d.Volumes(), func(p treeview.Partition) bool { return !p.Volume.Formatted })
 	// With two volumes, either may be meant to get the space.
-	if d.Online == nil || !*d.Online || d.System == nil || *d.System || len(formatted) != 1 || end == 0 ||
+	if !d.IsOnline() || d.System == nil || *d.System || len(formatted) != 1 || end == 0 ||
 		d.SizeBytes-end <= slack {
 		return
 	}

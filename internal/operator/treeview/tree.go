@@ -10,8 +10,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-
-	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
 // Tree is the storage of a node. The names of its fields are those of csi-proxyctl's JSON and YAML.
@@ -196,6 +194,12 @@ func (v *Volume) Format() string {
 // is reports whether a value is known and true.
 func is(b *bool) bool { return b != nil && *b }
 
+// IsOnline reports whether the disk is known to be online.
+func (d Disk) IsOnline() bool { return is(d.Online) }
+
+// IsReadOnly reports whether the disk is known to refuse writes.
+func (d Disk) IsReadOnly() bool { return is(d.ReadOnly) }
+
 // IsOffline reports whether the disk is known to be offline.
 func (d Disk) IsOffline() bool { return d.Online != nil && !*d.Online }
 
@@ -220,43 +224,6 @@ func Size(bytes int64) string {
 		return fmt.Sprintf("%d %ciB", n, unit)
 	}
 	return fmt.Sprintf("%d.%d %ciB", n, tenths, unit)
-}
-
-// FromAdmin returns the tree that an admin endpoint sent.
-func FromAdmin(from *admin.GetTreeResponse) *Tree {
-	tree := &Tree{Disks: []Disk{}, Missing: []string{}, Unknown: append([]string{}, from.GetUnknown()...)}
-	for _, d := range from.GetDisks() {
-		disk := Disk{
-			Number: d.GetNumber(), SizeBytes: d.GetSizeBytes(), Style: d.GetStyle(), Unknown: d.GetUnknown(),
-			BusType: d.GetBusType(), Adapter: d.GetAdapter(), Bus: d.GetBus(), Target: d.GetTarget(), LUN: d.GetLun(),
-			SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
-		}
-		if disk.Unknown == "" {
-			disk.Online, disk.ReadOnly, disk.System = new(d.GetOnline()), new(d.GetReadOnly()), new(d.GetSystem())
-		}
-		tree.addUnknown(disk.Unknown)
-		for _, p := range d.GetPartitions() {
-			partition := Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(),
-				SizeBytes: p.GetSizeBytes(), Kind: p.GetKind(), Attributes: append([]string{}, p.GetAttributes()...),
-				Unknown: p.GetUnknown()}
-			if v := p.GetVolume(); v != nil {
-				partition.Volume = &Volume{
-					ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "", Unknown: v.GetUnknown(),
-					TotalBytes: v.GetTotalBytes(), UsedBytes: v.GetUsedBytes(), MountPoints: v.GetMountPoints(),
-				}
-				if partition.Volume.Unknown == "" { // else an empty list is not known
-					partition.Volume.MountPoints = append([]string{}, v.GetMountPoints()...)
-				}
-				tree.addUnknown(partition.Volume.Unknown)
-			}
-			disk.Partitions = append(disk.Partitions, partition)
-		}
-		tree.Disks = append(tree.Disks, disk)
-	}
-	if len(tree.Disks) == 0 && len(tree.Unknown) > 0 {
-		tree.Disks = nil
-	}
-	return tree
 }
 
 func (t *Tree) addUnknown(why string) {

@@ -13,22 +13,23 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	tree := &admin.GetTreeResponse{Disks: []*admin.Disk{
+	facts := &admin.GetFactsResponse{Disks: []*admin.Disk{
 		{
-			Number: 0, SizeBytes: 64 << 30, Style: "GPT", Online: true, System: true, BusType: "SAS", Adapter: "1",
+			Number: 0, SizeBytes: 64 << 30, Style: "GPT", Online: true, System: new(true), BusType: "SAS", Adapter: "1",
 			Bus: "0", Target: "0", Lun: "0",
 			SerialNumber: "EMU-DISK-0000", Partitions: []*admin.Partition{
-				{Number: 1, SizeBytes: 100 << 20, Kind: "EFI system", Volume: &admin.Volume{Id: `\\?\Volume{1}\`}},
-				{Number: 2, SizeBytes: 16 << 20, Kind: "MSR"},
-				{Number: 3, SizeBytes: 64<<30 - 118<<20, Kind: "basic data",
-					Attributes: []string{"hidden", "no drive letter"}, Volume: &admin.Volume{
-						Id: `\\?\Volume{2}\`, FileSystem: "NTFS", TotalBytes: 64<<30 - 118<<20, UsedBytes: 3 << 29,
-						MountPoints: []string{`C:\`, `C:\mnt\`},
-					}},
+				{Number: 3, SizeBytes: 64<<30 - 118<<20, OffsetBytes: 117 << 20, Kind: "basic data", GptAttributes: 3 << 62},
+				{Number: 1, SizeBytes: 100 << 20, OffsetBytes: 1 << 20, Kind: "EFI system"},
+				{Number: 2, SizeBytes: 16 << 20, OffsetBytes: 101 << 20, Kind: "MSR"},
 			},
 		},
 		{Number: 1, SizeBytes: 10 << 30, Style: "RAW", Online: true, SerialNumber: "vol\x1b[31m", Page83: "EMULATED  disk-2"},
 		{Number: 12, SizeBytes: 512, Style: "RAW", ReadOnly: true},
+	}, Volumes: []*admin.Volume{
+		{Id: `\\?\Volume{1}\`, Extents: []*admin.Extent{{OffsetBytes: 1 << 20}}},
+		{Id: `\\?\Volume{2}\`, Extents: []*admin.Extent{{OffsetBytes: 117 << 20}}, FileSystem: "NTFS",
+			TotalBytes: 64<<30 - 118<<20, UsedBytes: 3 << 29, MountPoints: []string{`C:\`, `C:\mnt\`}},
+		{Id: `\\?\Volume{of no disk}\`, Extents: []*admin.Extent{{Disk: 3, OffsetBytes: 1 << 20}}},
 	}}
 	const want = `
 Disk 0   64 GiB  GPT  online, system      SAS adapter 1 bus 0 target 0 LUN 0
@@ -47,7 +48,7 @@ Disk 1   10 GiB  RAW  online
 Disk 12   512 B  RAW  offline, read-only
 `
 	var got strings.Builder
-	if err := treeview.Write(&got, treeview.FromAdmin(tree)); err != nil {
+	if err := treeview.Write(&got, treeview.FromFacts(facts)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(got.String(), want[1:]); diff != "" {

@@ -25,6 +25,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
 // Node is a running agent on the default emulated node.
@@ -98,6 +99,9 @@ func (n *Node) Reboot() {
 	n.Node.Reboot()
 	n.Reconnect()
 }
+
+// Tree returns the node's storage as csi-proxyctl tree shows it.
+func (n *Node) Tree() *treeview.Tree { return treeview.FromFacts(n.Facts()) }
 
 // Admin connects to the node's admin endpoint, until the test ends.
 func (n *Node) Admin(t testing.TB) *adminclient.Client {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// Seen is what a look at all disks or volumes has seen, and what it has not, one sentence each.
+type Seen[T any] struct {
+	All     []T
+	Unknown []error
+}
+
+func (s *Seen[T]) addUnknown(what string, err error) {
+	if err != nil {
+		s.Unknown = append(s.Unknown, fmt.Errorf("%s: %w", what, err))
+	}
+}
+
+// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown, because people
+// format what seems to have no file system. It is too costly for polling.
+func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
+	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (seen Seen[*api.Disk], _ error) {
+		windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)
+		if err == nil {
+			o.windows = &windows
+		}
+		seen.addUnknown("which disk is the system's, and the addresses of the disks", err)
+		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
+		seen.addUnknown("which disks there are", err)
+		found, unknown := disksAt(o, paths, (*op).diskFacts)
+		var places []diskAnswer[*diskPlace]
+		for _, disk := range found {
+			if o.windows != nil {
+				disk.value.System = new(windows.useOf(disk.number) == runsFrom)
+			}
+			seen.All = append(seen.All, disk.value.Disk)
+			places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
+		}
+		for _, d := range unknown {
+			switch {
+			case errdefs.IsMissing(d.err): // it has gone meanwhile
+			case d.number < 0:
+				seen.addUnknown("a disk", d.err)
+			default:
+				seen.All = append(seen.All, &api.Disk{Number: uint32(d.number), Unknown: d.err.Error()})
+			}
+		}
+		slices.SortFunc(seen.All, func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
+		if o.windows != nil && len(places) > 0 {
+			locations, err := o.withLUNs(places)
+			seen.addUnknown("the addresses of the disks", err)
+			for _, d := range seen.All {
+				at := locations[d.GetNumber()]
+				d.Adapter, d.Bus, d.Target, d.Lun = at.Adapter, at.Bus, at.Target, at.LUNID
+			}
+		}
+		return seen, nil
+	})
+}
+
+// diskFacts are the facts about a disk, and its place, by which its address is decided; nil: it has none.
+type diskFacts struct {
+	*api.Disk
+	place *diskPlace
+}
+
+func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
+	geometry, err := d.geometry()
+	if err != nil {
+		return facts, err
+	}
+	state, err := d.state()
+	if err != nil {
+		return facts, err
+	}
+	layout, err := d.layout()
+	if err != nil {
+		return facts, err
+	}
+	ids := d.ids(o.run.Context)
+	facts.Disk = &api.Disk{
+		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
+		ReadOnly:     d.isReadOnly(state),
+		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
+	}
+	if device, err := d.storageDevice(); err == nil {
+		facts.BusType = busTypeName(device.BusType)
+		if location, err := d.location(); err == nil {
+			facts.place = &diskPlace{location, device.BusType, layout}
+		}
+	}
+	for _, p := range layout.Partitions {
+		if p.Length != 0 {
+			facts.Partitions = append(facts.Partitions, &api.Partition{Number: p.Number, OffsetBytes: p.StartingOffset,
+				SizeBytes: p.Length, Kind: partitionKind(p), GptAttributes: p.Attributes, GetsVolume: getsVolume(p)})
+		}
+	}
+	return facts, nil
+}
+
+// Facts looks at each volume that lies on disks. What Windows does not tell of it is marked as unknown.
+func (v *Volumes) Facts(ctx context.Context) (Seen[*api.Volume], error) {
+	return read(ctx, v.node, operation.On("LookAtVolumes"), func(o *op) (seen Seen[*api.Volume], _ error) {
+		ids, err := aside(o, "the list of volumes", (*op).volumeIDs)
+		seen.addUnknown("which volumes there are", err)
+		var located []winpath.VolumeID
+		var where []extents
+		for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
+			switch {
+			case a.Err == nil:
+				located, where = append(located, ids[i]), append(where, a.Value)
+			case errdefs.HasReason(a.Err, reason.NotAnswering): // others, such as drives of CD-ROMs, lie on no disk
+				seen.addUnknown("on which partition a volume lies", a.Err)
+			}
+		}
+		for i, a := range forEach(o, located, operation.Volume, (*op).volumeFacts) {
+			volume := a.Value
+			if a.Err != nil {
+				volume = &api.Volume{Id: located[i].String(), Unknown: a.Err.Error()}
+			}
+			for _, e := range where[i] {
+				volume.Extents = append(volume.Extents, &api.Extent{Disk: e.DiskNumber, OffsetBytes: e.StartingOffset})
+			}
+			seen.All = append(seen.All, volume)
+		}
+		return seen, nil
+	})
+}
+
+func (o *op) volumeFacts(id winpath.VolumeID) (*api.Volume, error) {
+	volume := &api.Volume{Id: id.String()}
+	unknown := func(err error) {
+		if err != nil {
+			volume.Unknown = err.Error()
+		}
+	}
+	var err error
+	volume.FileSystem, err = o.fileSystem(id)
+	unknown(err)
+	if volume.GetFileSystem() != "" {
+		stats, err := o.volumeStats(id)
+		volume.TotalBytes, volume.UsedBytes = stats.Total, stats.Used
+		unknown(err)
+	}
+	volume.MountPoints, err = o.mountPoints(id)
+	unknown(err)
+	slices.Sort(volume.GetMountPoints())
+	return volume, nil
+}
