@@ -138,7 +138,6 @@ func diskScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown disk", d.setOnline(unknownDisk, true), codes.NotFound)
-				wantCode(d.t, "the system disk", d.setOnline(0, false), codes.FailedPrecondition)
 			},
 		},
 		"GetDiskState": {

@@ -164,11 +164,6 @@ func targetScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "before the discovery", d.connect(openTarget), codes.NotFound)
-				d.discovered()
-				wantCode(d.t, "without CHAP", d.connect(chapTarget), codes.Unauthenticated)
-				wantCode(d.t, "a wrong secret", d.connectWith(chapTarget, "csi-user", "chap-secret-124"), codes.Unauthenticated)
-				wantCode(d.t, "an authentication that there is not",
-					d.do("ConnectTarget", values{portal: d.array, target: openTarget, auth: uint32(7)}), codes.InvalidArgument)
 			},
 		},
 		"DisconnectTarget": {

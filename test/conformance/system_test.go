@@ -100,8 +100,6 @@ func serviceScenarios() map[string]scenario {
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown service", d.stopService("nothing", true), codes.NotFound)
-				wantCode(d.t, "a service with dependents, without force", d.stopService("MSiSCSI", false), codes.FailedPrecondition)
-				d.hasState(win32.SERVICE_RUNNING, "MSiSCSI", "csi-dependent")
 			},
 		},
 	}
