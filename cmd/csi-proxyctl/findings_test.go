@@ -93,7 +93,7 @@ func everyFinding() []doctor.Facts {
 				{Path: `C:\k`, Error: "e", LinkTarget: `D:\k`}},
 			Operations: []*admin.Operation{{Name: "Mkdir", Age: durationpb.New(9 * time.Second)},
 				{Name: "Rescan", Age: durationpb.New(time.Minute)},
-				{Name: "Flush", Age: durationpb.New(time.Hour)}},
+				{Name: "WriteVolumeCache", Age: durationpb.New(time.Hour)}},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},
 		AutomountOff: true, SANPolicy: doctor.OfflineAll, BitLockerRequired: true, Unanswered: []string{"services"},

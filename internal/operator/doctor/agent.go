@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // endpoints judges which pipes or sockets exist and how they answer.
@@ -66,10 +65,18 @@ func (r *report) unanswered() {
 		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
 			"; something hangs in Windows, or the node is overloaded"
 	}
-	r.add(Problem, "no-answer", what, append(evidence, r.running(slow, math.MaxInt64)...),
-		"csi-proxyctl doctor, in half a minute: an operation that hangs is named then",
-		"look at the agent's log")
+	do := []string{"csi-proxyctl disk list: whether it fails again",
+		"look at the agent's log, and for this error in Event Viewer, log System"}
+	if len(r.Unanswered) > 0 || slices.ContainsFunc(evidence, unanswered) {
+		do = []string{"look in Event Viewer, log System, sources disk, storahci and Ntfs, for a device that does not answer",
+			"look at the storage system and the path to it: what hangs may come back with all data",
+			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
+	}
+	r.add(Problem, "no-answer", what, slices.Concat(evidence, r.running(slow, math.MaxInt64), r.awaited(0)), do...)
 }
+
+// unanswered reports whether a text of the agent says that Windows has not answered; else it failed at once.
+func unanswered(text string) bool { return strings.Contains(text, "has not answered") }
 
 // versionsServed judges whether each group is served, and in its newest version.
 func (r *report) versionsServed() {
@@ -146,53 +153,4 @@ func (r *report) unusable() {
 		r.add(Problem, "unusable-directory", "calls fail for all paths below a directory of the agent: "+d.GetPath(),
 			[]string{d.GetError()}, do...)
 	}
-}
-
-// An operation takes less than slow on a healthy node. One that takes as long as stuck hangs, as in the metric
-// csi_proxy_kernel_calls_stuck. The agent lets no call take as long as hung: its caller has given up.
-const (
-	slow  = 5 * time.Second
-	stuck = 30 * time.Second
-	hung  = 2 * time.Minute
-)
-
-// operations judges work that does not end.
-func (r *report) operations() {
-	severity := Warning
-	if len(r.running(hung, math.MaxInt64)) > 0 {
-		severity = Problem
-	} else if len(r.Unanswered)+len(r.unknown()) > 0 {
-		return // what hangs is named with the questions
-	}
-	if lines := r.running(stuck, math.MaxInt64); len(lines) > 0 {
-		r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer", lines,
-			"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
-			"repeat the call later: it joins the one that runs. Restarting the agent does not end a call that hangs in "+
-				"Windows; restarting the node does")
-	}
-	if lines := r.running(slow, stuck); len(lines) > 0 {
-		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines,
-			"csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
-	}
-}
-
-// running returns the operations of an age, those that wait for others last. Of several with one name, such as repeated
-// questions, the oldest is returned.
-func (r *report) running(from, to time.Duration) (lines []string) {
-	var waiting []string
-	seen := map[string]bool{}
-	for _, o := range r.Seen.GetOperations() {
-		age := o.GetAge().AsDuration()
-		line := fmt.Sprintf("%s, for %v", o.GetName(), age.Round(time.Second))
-		again := seen[o.GetName()]
-		seen[o.GetName()] = true
-		switch {
-		case again || age < from || age >= to:
-		case o.GetWaiting():
-			waiting = append(waiting, line+", waiting for others")
-		default:
-			lines = append(lines, line)
-		}
-	}
-	return append(lines, waiting...)
 }

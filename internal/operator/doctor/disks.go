@@ -77,11 +77,16 @@ func (r *report) contents() {
 		}
 		missed := r.missed()
 		switch {
-		case c.GetError() != "" && len(missed) == 0:
+		case unanswered(c.GetError()) && len(r.Unanswered)+len(r.unknown()) > 0: // as one of many, in the first finding
+		case c.GetError() != "" && len(missed) == 0 && !unanswered(c.GetError()):
 			r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, []string{c.GetError()},
 				"a reader of cards without a card is in order; if a driver uses the disk, look at its storage system")
 		case c.GetError() != "":
-			r.add(Problem, "disk-not-answering", "a disk is there and does not answer: "+name,
+			severity := Warning
+			if len(missed) > 0 {
+				severity = Problem
+			}
+			r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
 				append([]string{c.GetError()}, missed...),
 				"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
 				"unmount nothing meanwhile: the disk may come back with all data",

@@ -313,17 +313,23 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
 		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
 		{Name: "Rescan", Age: durationpb.New(100 * time.Second)}, {Name: "Mkdir(x)", Age: durationpb.New(5 * time.Second)},
-		{Name: "Flush(x)", Age: durationpb.New(4 * time.Second)},
+		{Name: "WriteVolumeCache(x)", Age: durationpb.New(4 * time.Second)},
+		{Name: `NewSmbGlobalMapping(\\FS\s)`, Age: durationpb.New(time.Hour)},
+		{Name: "Tree(x) at y", Age: durationpb.New(time.Hour)}, // an earlier look of this report
 	}}}
 	wantVerdicts(t, "all at once", facts, "problem hung-operation: look in Event Viewer, log System, sources disk, Ntfs "+
 		"and iScsiPrt, for a device that does not answer",
+		"problem hung-operation: check that the file server answers from this node: Test-NetConnection FS -Port 445",
 		"note slow-operation: csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	findings := doctor.Examine(facts)
 	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
 	slow := []string{"Mkdir(x), for 5s"}
-	if len(findings) != 2 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[1].Evidence, slow) {
+	if len(findings) != 3 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[2].Evidence, slow) {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
+	facts.Seen.Operations = []*admin.Operation{{Name: `CountVolumes(\\?\Volume{0}\)`, Age: durationpb.New(time.Minute)}}
+	wantVerdicts(t, "a look alone", facts, "warning hung-operation: look in Event Viewer, log System, sources disk, Ntfs "+
+		"and iScsiPrt, for a device that does not answer")
 }
 
 // TestMachines: settings of Windows, and what looks like trouble of an emulated one.
@@ -337,7 +343,8 @@ func TestMachines(t *testing.T) {
 		"BitLocker required": {doctor.Facts{BitLockerRequired: true}, []string{"problem bitlocker-required: disable the " +
 			`policy "Deny write access to fixed drives not protected by BitLocker" for this node`}},
 		"no answer": {doctor.Facts{Unanswered: []string{"services"}},
-			[]string{"problem no-answer: csi-proxyctl doctor, in half a minute: an operation that hangs is named then"}},
+			[]string{"problem no-answer: look in Event Viewer, log System, sources disk, storahci and Ntfs, for a device that does " +
+				"not answer"}},
 		"faults": {doctor.Facts{Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}}},
 			[]string{"note active-fault: csi-proxyctl node fault remove --all"}},
 		"full host":      {hostDisk(1<<20, 24<<20), []string{full}},

@@ -154,8 +154,6 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 		}
 		evidence = append(append(evidence, users...), m.GetError())
 	}
-	answers := command("check that the file server answers from this node: Test-NetConnection %s -Port 445",
-		argument{"SERVER", server})
 	found := func(what string, do ...string) bool {
 		r.addCase(what+" of "+winpath.Fold(server), Problem, "stale-smb-mapping", what+": "+m.GetRemotePath(), evidence,
 			do...)
@@ -178,7 +176,8 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 			command("csi-proxyctl smb map %s --user USER --password-file FILE, with the new password", share),
 			"and put it into the secret of the driver")
 	default:
-		return found("a file server does not answer for a mapped share", answers)
+		return found("a file server does not answer for a mapped share", testServer(server),
+			"look in Event Viewer, Applications and Services Logs, Microsoft, Windows, SMBClient")
 	}
 }
 
