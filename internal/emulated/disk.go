@@ -153,7 +153,10 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 		return err
 	}
 	d.record.Offline, d.record.ReadOnly = offline, readOnly
-	return d.refresh()
+	if offline {
+		err = d.loseUnflushed()
+	}
+	return errors.Join(err, d.refresh())
 }
 
 // identities returns the disk and partition GUIDs of the online disks except one.

@@ -29,6 +29,7 @@ type fileHandle struct {
 	closed  bool
 	deleted bool
 	pending bool // to be deleted when no handle is open
+	kept    *keptFile
 	listing listing
 }
 
@@ -47,7 +48,7 @@ func (h *fileHandle) close() error {
 
 // release closes the host's directories.
 func (h *fileHandle) release() error {
-	errs := []error{h.listing.close()}
+	errs := []error{h.listing.close(), h.dropKept()}
 	if h.self != nil {
 		errs = append(errs, h.self.Close())
 	}

@@ -116,13 +116,13 @@ func (h *Host) copyName(from, to *os.Root, name string) error {
 		}
 		return h.Change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
 	case mode.IsRegular():
-		return h.copyFile(from, to, name, info)
+		return h.CopyFile(from, to, name, info)
 	}
 	return nil
 }
 
-// copyFile copies a regular file into another directory, under its name.
-func (h *Host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
+// CopyFile copies a regular file into another directory, under its name.
+func (h *Host) CopyFile(from, to *os.Root, name string, info fs.FileInfo) error {
 	in, err := openFileIn(from, name, info)
 	if err != nil {
 		return err
