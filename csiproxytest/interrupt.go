@@ -30,9 +30,9 @@ const sampled = 7
 //   - after it took effect: the call fails, or the connection is cut,
 //   - by the agent's death before and after: the node goes on with what it had kept, and a new agent serves it.
 //
-// A repetition must succeed, and leave the same mount points, mappings, sessions and links below kubelet's directory as the
-// operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the kind; go
-// test -short tries every seventh. A stage and a publish take half a minute on two processors.
+// A repetition must succeed, and leave the same mount points, mappings, sessions and links in kubelet's directory as
+// the operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the
+// kind; go test -short tries every seventh. A stage and a publish take half a minute on two processors.
 //
 // The function setup starts the node, as it is before the operation. The operation is called from a goroutine of its
 // own, so it returns errors and does not end the test; it makes all its calls before it returns. The clients of the

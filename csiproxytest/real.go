@@ -113,7 +113,8 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 			t.Skipf(onlyEmulated, "Options."+name, kind)
 		}
 	}
-	n := &Node{t: t, kubelet: agent.KubeletDir + `\` + machine.RandomName(), plain: o.PlainPipes || kind == withRunningAgent}
+	n := &Node{t: t, kubelet: agent.KubeletDir + `\` + machine.RandomName()}
+	n.plain = o.PlainPipes || kind == withRunningAgent
 	m, err := openMachine(t, n.kubelet, kind == withAgentHere)
 	n.must("preparing this machine", err)
 	n.machine = m

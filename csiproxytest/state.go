@@ -93,7 +93,7 @@ type Link struct {
 	Target string // a path of the node, or a share
 }
 
-// Links returns the links below a directory of the node, such as Node.KubeletDir, by path. It follows none, and does not
+// Links returns the links below a directory of the node, such as KubeletDir's, by path. It follows none, and does not
 // look into mounted volumes.
 func (n *Node) Links(dir string) []Link {
 	n.t.Helper()

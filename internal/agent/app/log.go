@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type LogFlags struct {
 	File, Dir string // empty: none
 
 	program    string
+	format     string // text or json
+	verbosity  int
 	maxSize    uint64 // MB
 	noHeader   bool
 	every      time.Duration
@@ -35,6 +38,8 @@ type LogFlags struct {
 
 // register adds the flags that klog does not have.
 func (l *LogFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&l.format, "logging-format", "text", "`format` of the log: text or json, an object for each line, "+
+		"which goes to standard error or -log_file")
 	flags.DurationVar(&l.every, "log_file_every", 24*time.Hour,
 		"a new log file begins after this `duration`, counted from midnight UTC; 0: never (no effect when -logtostderr=true)")
 	flags.UintVar(&l.backups, "log_file_backups", 7,
@@ -51,9 +56,14 @@ func (l *LogFlags) read(flags *flag.FlagSet) error {
 	}
 	l.ToStderr, l.noHeader = value("logtostderr") == true, value("skip_log_headers") == true
 	l.maxSize, _ = value("log_file_max_size").(uint64)
+	l.verbosity, _ = strconv.Atoi(flags.Lookup("v").Value.String())
 	l.File, l.Dir = OnDriveC(fmt.Sprint(value("log_file"))), OnDriveC(fmt.Sprint(value("log_dir")))
 	const most = 1 << 40 // a higher limit, in MB, would not fit its type in bytes
 	switch {
+	case l.format != "text" && l.format != "json":
+		return fmt.Errorf("-logging-format=%s: it must be text or json", l.format)
+	case l.format == "json" && !l.ToStderr && l.File == "":
+		return errors.New("-logging-format=json writes one log: give -log_file=FILE, or leave -logtostderr as it is")
 	case l.every < 0:
 		return fmt.Errorf("-log_file_every=%v: it must be positive, or 0 for never", l.every)
 	case l.maxSize > most || l.backupSize > most:
@@ -75,6 +85,9 @@ func onDriveC(path, system string) string {
 
 // Open sends klog's lines to the files that the flags name, until closeLog flushes them and turns to standard error.
 func (l *LogFlags) Open() (closeLog func(), err error) {
+	if l.format == "json" && l.ToStderr {
+		l.logJSON(os.Stderr)
+	}
 	switch {
 	case l.ToStderr && l.File+l.Dir != "":
 		klog.Background().Info("-log_file and -log_dir have no effect without -logtostderr=false: the log goes to " +
@@ -98,10 +111,15 @@ func (l *LogFlags) Open() (closeLog func(), err error) {
 			return nil, errors.Join(err, closeAll(files))
 		}
 		files = append(files, file)
+		if l.format == "json" {
+			l.logJSON(file)
+			continue
+		}
 		klog.SetOutputBySeverity(severity, file)
 	}
 	return func() {
 		klog.Flush()
+		klog.ClearLogger()
 		klog.LogToStderr(true)
 		_ = closeAll(files)
 	}, nil
@@ -123,7 +141,7 @@ func (l *LogFlags) openFile(path string) (*logfile.File, error) {
 		MaxBytes: int64(l.maxSize) * megabyte, Every: l.every,
 		Backups: int(l.backups), BackupBytes: int64(l.backupSize) * megabyte,
 	}
-	if !l.noHeader {
+	if !l.noHeader && l.format != "json" {
 		options.Header = l.header
 	}
 	return logfile.Open(path, options)
