@@ -26,6 +26,9 @@ if ! read -r ready count <&"${agent[0]}" || [ "$ready" != ready ]; then
 fi
 echo "The agent serves $count endpoints; $("$python" -c 'import grpc, google.protobuf as p; print(f"grpcio {grpc.__version__}, protobuf {p.__version__}")')."
 
+# The client for named pipes is only parsed here: it needs Windows.
+"$python" -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' examples/python/windows_pipe.py
+
 ctl=$dir/csi-proxyctl
 run() { "$python" examples/python/lifecycle.py --socket-dir "$CSI_PROXY_SOCKET_DIR" "$@"; }
 must_fail() {
