@@ -13,10 +13,12 @@ import (
 
 // call is a change under way, with the callers that wait for its result.
 type call struct {
+	runner    *Runner
+	context   context.Context //nolint:containedctx // of its first caller; cancel ends it
 	done      chan struct{}
 	value     any
 	err       error
-	waiting   int
+	callers   int                // that wait
 	begun     bool               // it has its locks
 	committed bool               // it has asked Windows something and now runs to its end
 	cancel    context.CancelFunc // ends the wait for locks once the last caller has left
@@ -33,7 +35,7 @@ func Change[T any](ctx context.Context, r *Runner, request Request,
 	case <-ctx.Done():
 		r.abandon(request, c)
 		r.tell(request, GaveUp)
-		return value, gaveUpChange(ctx, request)
+		return value, gaveUpChange(ctx.Err(), request)
 	}
 	if c.err != nil {
 		return value, c.err
@@ -47,21 +49,21 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.calls[key]; c != nil && key != "" {
-		c.waiting++
+		c.callers++
 		klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", request)
 		r.tell(request, Joined)
 		return c
 	}
 	entry, lease := r.register(ctx, request)
-	o := r.newOperation(ctx, request, entry)
-	c := &call{waiting: 1}
+	c := &call{runner: r, callers: 1}
+	o := r.newOperation(ctx, request, c, entry)
 	o.Context, c.cancel = context.WithCancel(o.Context)
-	o.caller, o.call = o.Context, c
+	c.context = o.Context
 	if key != "" {
 		r.calls[key] = c
 	}
 	r.tell(request, Queued)
-	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(f); return err }, func(err error) {
+	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(c, f); return err }, func(err error) {
 		c.err = err
 		c.cancel()
 		r.tell(request, c.outcome())
@@ -70,17 +72,17 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 }
 
 // perform takes the locks and runs f. Before it releases them it lets no more callers join: others may overtake it.
-func (o *Operation) perform(f func(o *Operation) (any, error)) (value any, err error) {
-	r, request, c := o.runner, o.Request, o.call
+func (o *Operation) perform(c *call, f func(o *Operation) (any, error)) (value any, err error) {
+	r, request := o.runner, o.Request
 	defer r.forget(request, c)
 	if err := o.Lock(request.Objects...); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	c.begun = c.waiting > 0
+	c.begun = c.callers > 0
 	r.mu.Unlock()
 	if !c.begun {
-		return nil, gaveUpChange(o.Context, request)
+		return nil, o.GaveUp()
 	}
 	r.tell(request, Begun)
 	o.entry.Update(func(t *task) { t.begun = true })
@@ -111,19 +113,25 @@ func (r *Runner) forgetLocked(request Request, c *call) {
 	}
 }
 
-// commit notes that a call's first kernel call is about to begin. It reports false if the call has been cancelled.
-func (r *Runner) commit(c *call) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.committed = c.waiting > 0
-	return c.committed
+// mayCall notes that the first kernel call is about to begin: then the change runs to its end.
+func (c *call) mayCall() error {
+	c.runner.mu.Lock()
+	defer c.runner.mu.Unlock()
+	c.committed = c.committed || c.callers > 0
+	if !c.committed {
+		return context.Canceled
+	}
+	return nil
 }
+
+// waiting never ends: a change needs the answers of its parts, whether a caller waits for it or not.
+func (c *call) waiting() context.Context { return context.WithoutCancel(c.context) }
 
 // abandon removes one waiting caller from a call. Without others, a call that has asked Windows nothing is cancelled.
 func (r *Runner) abandon(request Request, c *call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.waiting--; c.waiting > 0 || c.committed {
+	if c.callers--; c.callers > 0 || c.committed {
 		return
 	}
 	r.forgetLocked(request, c)

@@ -51,6 +51,14 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 // errLate is the cause of askOne's error when the wait for an object has ended.
 var errLate = errors.New("no answer in time")
 
+// asked is the part of an operation that asks one object. When the operation waits for it no longer, it asks no more.
+type asked struct {
+	operation context.Context //nolint:containedctx // ends when the operation waits for it no longer
+}
+
+func (k asked) mayCall() error           { return k.operation.Err() }
+func (k asked) waiting() context.Context { return k.operation }
+
 // askOne asks one object, on a goroutine that may outlive the wait. Part is its number among those asked side by side.
 func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
 	r, request := o.runner, On(o.Request.Verb, x)
@@ -58,18 +66,12 @@ func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T
 	if err := r.refuseStuck(x); err != nil {
 		return value, err
 	}
-	child := &Operation{
-		Context: o.Context, Request: request, runner: r, deadline: o.deadline, child: true,
-		entry: r.tasks.Add(task{request: request, begun: true}),
-		reads: true, committed: !o.reads, // a change has begun to ask Windows
-	}
-	caller := o.caller
-	if !o.reads {
-		caller = context.WithoutCancel(caller) // a change goes on without its caller
-	}
-	var giveUp context.CancelFunc
-	child.caller, giveUp = context.WithCancel(caller)
+	waiting, giveUp := context.WithCancel(o.kind.waiting())
 	defer giveUp()
+	child := &Operation{
+		Context: o.Context, Request: request, runner: r, kind: asked{waiting}, deadline: o.deadline,
+		entry: r.tasks.Add(task{request: request, begun: true}),
+	}
 	child.Kernel = child.kernelFor(part)
 	var a Answer[T]
 	done := child.start(nil, func() (err error) { a.Value, err = f(child); return err }, func(err error) { a.Err = err })

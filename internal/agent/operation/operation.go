@@ -24,23 +24,27 @@ type Operation struct {
 	Kernel  kernel.Kernel
 	Request Request
 
-	runner    *Runner
-	deadline  time.Time // of the first caller; zero: none
-	unlocks   []func()
-	caller    context.Context //nolint:containedctx // ends when nothing waits for an operation that has not begun
-	call      *call           // of a change; nil for a read
-	committed bool            // it has begun a kernel call
-	entry     *running.Entry[task]
-	reads     bool // it changes nothing
-	child     bool // of another operation, which may give it up
-	sharing   Backoff
+	runner   *Runner
+	kind     kind
+	deadline time.Time // of the first caller; zero: none
+	unlocks  []func()
+	entry    *running.Entry[task]
+	sharing  Backoff
+}
+
+// A kind of operation is a *reading, a *call, which changes something, or one object that either has asked.
+type kind interface {
+	// mayCall is called before each kernel call. It fails if the operation has been given up, and does not go on.
+	mayCall() error
+	// waiting ends when nothing waits any more for the answers of parts that the operation asks.
+	waiting() context.Context
 }
 
 // newOperation returns an operation about to run for a call. Its context ends only while a change has not begun.
-func (r *Runner) newOperation(ctx context.Context, request Request, entry *running.Entry[task]) *Operation {
+func (r *Runner) newOperation(ctx context.Context, request Request, k kind, entry *running.Entry[task]) *Operation {
 	deadline, _ := ctx.Deadline()
 	o := &Operation{
-		Context: context.WithoutCancel(ctx), Request: request, runner: r, deadline: deadline, caller: ctx, entry: entry,
+		Context: context.WithoutCancel(ctx), Request: request, runner: r, kind: k, deadline: deadline, entry: entry,
 	}
 	o.Kernel = o.kernelFor(0)
 	return o
@@ -61,17 +65,12 @@ func (o *Operation) kernelFor(part int) kernel.Kernel {
 }
 
 // Commit is called before each kernel call. From the first one on an operation runs to its end, whatever its caller
-// does. It fails if the caller gave up before; for a child of another operation, before any of its kernel calls.
+// does. It fails if the caller gave up before; for a part of another operation, before any of its kernel calls.
 func (o *Operation) Commit() error {
-	switch {
-	case o.committed && !o.child:
-		return nil
-	case o.caller.Err() != nil:
-	case o.committed || o.call == nil || o.runner.commit(o.call):
-		o.committed = true
-		return nil
+	if err := o.kind.mayCall(); err != nil {
+		return gaveUpRead(err, o.Request)
 	}
-	return gaveUpRead(o.caller, o.Request)
+	return nil
 }
 
 // run runs f and turns a panic into an error.
@@ -135,20 +134,20 @@ func (o *Operation) Phase(f func() error, objects ...Object) error {
 }
 
 // GaveUp returns the error for an operation whose context has ended.
-func (o *Operation) GaveUp() error { return gaveUpChange(o.Context, o.Request) }
+func (o *Operation) GaveUp() error { return gaveUpChange(o.Context.Err(), o.Request) }
 
-func gaveUpChange(ctx context.Context, request Request) error {
-	return gaveUp(ctx, request.String(), "the operation continues in the agent, and a repeated call joins or follows it")
+func gaveUpChange(cause error, request Request) error {
+	return gaveUp(cause, request.String(), "the operation continues in the agent, and a repeated call joins or follows it")
 }
 
-func gaveUpRead(ctx context.Context, request Request) error {
-	return gaveUp(ctx, request.String(), "Windows has not answered yet; a repeated call asks again")
+func gaveUpRead(cause error, request Request) error {
+	return gaveUp(cause, request.String(), "Windows has not answered yet; a repeated call asks again")
 }
 
-func gaveUp(ctx context.Context, what, next string) error {
+func gaveUp(cause error, what, next string) error {
 	class, why := errdefs.Canceled, "was cancelled by the caller"
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(cause, context.DeadlineExceeded) {
 		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"
 	}
-	return class.WrapErrorf(ctx.Err(), reason.StillRunning, "%s %s; %s", what, why, next)
+	return class.WrapErrorf(cause, reason.StillRunning, "%s %s; %s", what, why, next)
 }

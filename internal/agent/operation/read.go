@@ -23,8 +23,7 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 	}
 	entry, lease := r.register(ctx, request)
 	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
-	o := r.newOperation(ctx, request, entry)
-	o.reads = true
+	o := r.newOperation(ctx, request, &reading{caller: ctx}, entry)
 	r.tell(request, Queued)
 	r.tell(request, Begun)
 	var a Answer[T]
@@ -36,9 +35,25 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 	case <-ctx.Done():
 		r.tell(request, GaveUp)
 		entry.Update(func(t *task) { t.left = time.Now() })
-		return value, gaveUpRead(ctx, request)
+		return value, gaveUpRead(ctx.Err(), request)
 	}
 }
+
+// reading is an operation that changes nothing. Its caller may give it up until its first kernel call.
+type reading struct {
+	caller context.Context //nolint:containedctx // of the one call that the operation is for
+	begun  bool
+}
+
+func (k *reading) mayCall() error {
+	if !k.begun && k.caller.Err() != nil {
+		return k.caller.Err()
+	}
+	k.begun = true
+	return nil
+}
+
+func (k *reading) waiting() context.Context { return k.caller }
 
 // Reads that hang in Windows continue after their callers have given up, each on a goroutine and, on Windows, a thread
 // of its own. Another read of the same object would only add one more; reads of other objects are not affected.
@@ -80,7 +95,7 @@ func (t *task) stuckAt(x Object, after time.Duration) bool {
 // TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,
 // and refuses if that object is stuck. Until restore is called, a hang counts against that object.
 func (o *Operation) TrackObject(x Object) (restore func(), err error) {
-	if o.reads {
+	if _, changes := o.kind.(*call); !changes {
 		if err := o.runner.refuseStuck(x); err != nil {
 			return nil, err
 		}
