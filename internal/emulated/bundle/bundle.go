@@ -137,9 +137,9 @@ func Make(h *hostfiles.Host, home string, r Record, apart bool) (id guid.GUID, e
 // ErrAttachedElsewhere means that another node has a bundle attached.
 var ErrAttachedElsewhere = errors.New("the disk is attached to another node")
 
-// Claim notes in a bundle that the node of a state directory has it attached, unless another node has. The note only
-// says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a detach changes
-// nothing here, and nothing that a death leaves is ever wrong.
+// Claim notes in a bundle that the node of a state directory has it attached, unless another node has it. The note only
+// says where to look: a node has a bundle attached if its node.json says so, which attached looks at. So a detach
+// changes nothing here, and nothing that a death leaves is ever wrong.
 func Claim(h *hostfiles.Host, home, stateDir string, attached func(stateDir, home string) (bool, error)) error {
 	file, noted := filepath.Join(home, HolderFile), ""
 	err := hostfiles.ReadOwn(file, maxInfoBytes, "remove it if no node has the bundle attached", func(text []byte) error {
