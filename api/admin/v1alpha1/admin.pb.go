@@ -612,7 +612,11 @@ type Disk struct {
 	// The device identifier of vital product data page 0x83, as disk v1 gives it.
 	Page83 string `protobuf:"bytes,14,opt,name=page83,proto3" json:"page83,omitempty"`
 	// The entries of its partition table.
-	Partitions    []*Partition `protobuf:"bytes,15,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	Partitions []*Partition `protobuf:"bytes,15,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	// Whether the agent, since it started, took the disk offline and knows all volumes that were on it.
+	TakenOffline bool `protobuf:"varint,16,opt,name=taken_offline,json=takenOffline,proto3" json:"taken_offline,omitempty"`
+	// The ids of those volumes.
+	TakenVolumes  []string `protobuf:"bytes,17,rep,name=taken_volumes,json=takenVolumes,proto3" json:"taken_volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -748,6 +752,20 @@ func (x *Disk) GetPage83() string {
 func (x *Disk) GetPartitions() []*Partition {
 	if x != nil {
 		return x.Partitions
+	}
+	return nil
+}
+
+func (x *Disk) GetTakenOffline() bool {
+	if x != nil {
+		return x.TakenOffline
+	}
+	return false
+}
+
+func (x *Disk) GetTakenVolumes() []string {
+	if x != nil {
+		return x.TakenVolumes
 	}
 	return nil
 }
@@ -1528,7 +1546,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\n" +
 	"unanswered\x18\x03 \x01(\bR\n" +
 	"unanswered\x123\n" +
-	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\xbc\x03\n" +
+	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\x86\x04\n" +
 	"\x04Disk\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
 	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1d\n" +
@@ -1548,7 +1566,9 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x06page83\x18\x0e \x01(\tR\x06page83\x12B\n" +
 	"\n" +
 	"partitions\x18\x0f \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
-	"partitionsB\t\n" +
+	"partitions\x12#\n" +
+	"\rtaken_offline\x18\x10 \x01(\bR\ftakenOffline\x12#\n" +
+	"\rtaken_volumes\x18\x11 \x03(\tR\ftakenVolumesB\t\n" +
 	"\a_system\"\xc1\x01\n" +
 	"\tPartition\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +

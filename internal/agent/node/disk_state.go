@@ -101,6 +101,7 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 	if err != nil || state.online {
 		return state, err
 	}
+	o.node.taken.Delete(d.number)
 	if !state.writable && d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY) == nil {
 		state.writable = true
 		_ = d.updateProperties() // an offline disk may refuse it
@@ -183,14 +184,38 @@ func (o *op) takeOffline(d *disk, volumes []diskVolume) error {
 	if err != nil || !state.online {
 		return err
 	}
-	if volumes == nil {
-		volumes = o.presentVolumes(d)
+	known := volumes != nil
+	if !known {
+		all, unanswered, err := o.volumesOf(d)
+		if volumes, known = all, err == nil && unanswered == nil; err != nil {
+			volumes = o.presentVolumes(d)
+		}
 	}
 	if err := o.dismountAndTakeOffline(d, volumes); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
+	if known {
+		o.node.taken.Store(d.number, volumes)
+	}
 	_, err = d.awaitState(false)
 	return err
+}
+
+// takenVolumes returns the ids of the volumes of an offline disk that this agent took offline; known: it did. The
+// number may be another disk's by now, which has other partitions.
+func (o *op) takenVolumes(d *disk, layout win32.DriveLayout) (ids []string, known bool) {
+	value, known := o.node.taken.Load(d.number)
+	volumes, _ := value.([]diskVolume)
+	for _, v := range volumes {
+		ids = append(ids, v.id.String())
+		known = known && slices.ContainsFunc(layout.Partitions, func(p win32.Partition) bool {
+			return p.StartingOffset == v.extent.StartingOffset && p.Length == v.extent.Length
+		})
+	}
+	if !known {
+		return nil, false
+	}
+	return ids, true
 }
 
 func (o *op) dismountAndTakeOffline(d *disk, volumes []diskVolume) error {

@@ -94,6 +94,11 @@ func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
 		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
+	if state.online {
+		o.node.taken.Delete(d.number)
+	} else {
+		facts.TakenVolumes, facts.TakenOffline = o.takenVolumes(d, layout)
+	}
 	if device, err := d.storageDevice(); err == nil {
 		facts.BusType = busTypeName(device.BusType)
 		if location, err := d.location(); err == nil {

@@ -114,7 +114,7 @@ func (o *op) formatNeeded(id winpath.VolumeID, keep bool) (bool, error) {
 		return true, nil
 	default:
 		return false, errdefs.FailedPrecondition.Errorf(reason.VolumeNotBlank,
-			"volume %s already holds a %s file system, which is not overwritten", id, fileSystem)
+			"volume %s already holds the file system %s, which is not overwritten", id, fileSystem)
 	}
 }
 

@@ -92,7 +92,7 @@ func (o *op) extensible(id winpath.VolumeID) (string, error) {
 	fileSystem, err := o.fileSystem(id)
 	if err == nil && fileSystem != "" && fileSystem != "NTFS" {
 		err = errdefs.FailedPrecondition.Errorf(reason.CannotExtend,
-			"volume %s holds a %s file system, which cannot be extended; only NTFS can", id, fileSystem)
+			"volume %s holds the file system %s, which cannot be extended; only NTFS can", id, fileSystem)
 	}
 	return fileSystem, err
 }

@@ -24,10 +24,11 @@ func (r *report) disks() {
 		switch {
 		case mayBeMissed(d) && r.Seen == nil:
 			r.add(Warning, "disk-offline", "a disk is offline, and its volumes cannot be found or mounted"+name, describe(d), bring)
-		case mayBeMissed(d) && len(r.missed()) > 0:
-			r.add(Problem, "disk-offline", "a disk is offline, and mounted volumes are missing"+name,
-				append(describe(d), r.missed()...), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
+			if missed := r.missed(d.TakenVolumes...); len(missed) > 0 && d.TakenVolumes != nil {
+				r.add(Problem, "disk-offline", "a disk is offline, and a mounted volume is on it"+name,
+					append(describe(d), missed...), bring)
+			}
 		case d.IsReadOnly():
 			severity, evidence := Warning, describe(d)
 			for _, p := range d.Volumes() {
@@ -40,23 +41,58 @@ func (r *report) disks() {
 		}
 		r.grown(d)
 	}
+	if r.Seen != nil {
+		r.offlineOrGone()
+	}
 }
 
-// mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume. The mount point does
-// not name the disk.
-func mayBeMissed(d treeview.Disk) bool { return d.IsOffline() && d.Style != "RAW" }
+// offlineOrGone judges the mount points that miss their volumes while disks are offline of which it is not known what
+// was on them: which of two causes it is, only their identifiers tell.
+func (r *report) offlineOrGone() {
+	disks := slices.DeleteFunc(slices.Clone(r.Tree.Disks), func(d treeview.Disk) bool { return !mayBeMissed(d) })
+	missed := r.missed()
+	if len(disks) == 0 || len(missed) == 0 {
+		return
+	}
+	number := "its number"
+	if len(disks) == 1 {
+		number = fmt.Sprint(disks[0].Number)
+	}
+	for _, d := range disks {
+		missed = append(missed, describe(d)...)
+	}
+	r.add(Problem, "disk-offline", "a mounted volume is missing: its disk is offline, or was detached", missed,
+		"csi-proxyctl disk list -o wide: whether the volume's disk is there and offline",
+		"if it is: csi-proxyctl disk online "+number, "if not: attach it again, then "+deletePod)
+}
+
+// mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume, which does not name
+// the disk. Of one that the agent took offline, it knows the volumes.
+func mayBeMissed(d treeview.Disk) bool {
+	return d.IsOffline() && d.Style != "RAW" && d.TakenVolumes == nil
+}
 
 // isHidden reports whether Windows hides the volume of a partition.
 func isHidden(p treeview.Partition) bool { return slices.Contains(p.Attributes, "hidden") }
 
-// missed returns the mount points that miss their volumes.
-func (r *report) missed() (lines []string) {
+// missed returns the mount points that miss their volumes, with the pods that use them: of these volumes, or else of
+// those that are on no disk that the agent took offline.
+func (r *report) missed(volumes ...string) (lines []string) {
 	for _, l := range r.Seen.GetLinks() {
-		if missesVolume(l) {
-			lines = append(lines, "missing: the volume at "+l.GetPath()+" → "+l.GetTarget())
+		if !missesVolume(l) || len(volumes) > 0 && !slices.Contains(volumes, l.GetTarget()) ||
+			len(volumes) == 0 && r.taken(l.GetTarget()) {
+			continue
 		}
+		lines = append(lines, "missing: the volume at "+l.GetPath()+" → "+l.GetTarget())
+		lines = append(lines, r.usersOf(l.GetTarget())...)
 	}
 	return lines
+}
+
+// taken reports whether a volume is on a disk that the agent took offline.
+func (r *report) taken(volume string) bool {
+	return slices.ContainsFunc(r.Tree.Disks,
+		func(d treeview.Disk) bool { return slices.Contains(d.TakenVolumes, volume) })
 }
 
 // noneGone reports whether a missing volume may be on a disk that is there or behind a session that is lost: none is

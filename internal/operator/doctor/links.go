@@ -30,7 +30,7 @@ func (r *report) dangling() {
 		}
 		switch {
 		case missesVolume(d):
-			if r.noneGone() { // else the findings about those disks and sessions name the mount point
+			if r.taken(d.GetTarget()) || r.noneGone() { // else the findings about those disks and sessions name the mount point
 				continue
 			}
 			r.gone(d, evidence, at)

@@ -67,6 +67,9 @@ func diskOf(d *admin.Disk) Disk {
 	if disk.Unknown == "" {
 		disk.Online, disk.ReadOnly = new(d.GetOnline()), new(d.GetReadOnly())
 	}
+	if d.GetTakenOffline() {
+		disk.TakenVolumes = append([]string{}, d.GetTakenVolumes()...)
+	}
 	return disk
 }
 

@@ -41,20 +41,22 @@ func (t *Tree) Volumes() iter.Seq2[Disk, Partition] {
 
 // Disk is one disk. An unknown value is a nil pointer, an empty text or a size of 0.
 type Disk struct {
-	Unknown      string `json:"unknown,omitempty"` // why what is empty below is not known
-	Number       uint32 `json:"diskNumber"`
-	SizeBytes    int64  `json:"sizeBytes"`
-	Style        string `json:"style"` // RAW, GPT or MBR
-	Online       *bool  `json:"online"`
-	ReadOnly     *bool  `json:"readOnly"`
-	System       *bool  `json:"system"` // Windows runs from it
-	BusType      string `json:"busType"`
-	Adapter      string `json:"adapter"` // the SCSI address, in decimal
-	Bus          string `json:"bus"`
-	Target       string `json:"target"`
-	LUN          string `json:"lun"`
-	SerialNumber string `json:"serialNumber"`
-	Page83       string `json:"page83"`
+	Unknown   string `json:"unknown,omitempty"` // why what is empty below is not known
+	Number    uint32 `json:"diskNumber"`
+	SizeBytes int64  `json:"sizeBytes"`
+	Style     string `json:"style"` // RAW, GPT or MBR
+	Online    *bool  `json:"online"`
+	ReadOnly  *bool  `json:"readOnly"`
+	System    *bool  `json:"system"` // Windows runs from it
+	BusType   string `json:"busType"`
+	Adapter   string `json:"adapter"` // the SCSI address, in decimal
+	Bus       string `json:"bus"`
+	Target    string `json:"target"`
+	LUN       string `json:"lun"`
+	// TakenVolumes are the ids of the volumes of an offline disk; nil: the agent did not take it offline.
+	TakenVolumes []string `json:"-"`
+	SerialNumber string   `json:"serialNumber"`
+	Page83       string   `json:"page83"`
 	// Partitions are sorted by number. If only volumes are known, each has a partition with the number 0.
 	Partitions []Partition `json:"partitions"`
 }
