@@ -118,11 +118,11 @@ type ServiceState uint32
 
 // The states.
 const (
-	ServiceStopped      = ServiceState(win32.SERVICE_STOPPED)
-	ServiceStartPending = ServiceState(win32.SERVICE_START_PENDING)
-	ServiceStopPending  = ServiceState(win32.SERVICE_STOP_PENDING)
-	ServiceRunning      = ServiceState(win32.SERVICE_RUNNING)
-	ServicePaused       = ServiceState(win32.SERVICE_PAUSED)
+	ServiceStopped      ServiceState = ServiceState(win32.SERVICE_STOPPED)
+	ServiceStartPending ServiceState = ServiceState(win32.SERVICE_START_PENDING)
+	ServiceStopPending  ServiceState = ServiceState(win32.SERVICE_STOP_PENDING)
+	ServiceRunning      ServiceState = ServiceState(win32.SERVICE_RUNNING)
+	ServicePaused       ServiceState = ServiceState(win32.SERVICE_PAUSED)
 )
 
 // SetServiceState puts a service into a state at once, as a failure or an administrator does. A pending state ends as
@@ -137,9 +137,9 @@ type ServiceStart uint32
 
 // The start types.
 const (
-	StartAutomatic = ServiceStart(win32.SERVICE_AUTO_START)
-	StartManual    = ServiceStart(win32.SERVICE_DEMAND_START)
-	StartDisabled  = ServiceStart(win32.SERVICE_DISABLED)
+	StartAutomatic ServiceStart = ServiceStart(win32.SERVICE_AUTO_START)
+	StartManual    ServiceStart = ServiceStart(win32.SERVICE_DEMAND_START)
+	StartDisabled  ServiceStart = ServiceStart(win32.SERVICE_DISABLED)
 )
 
 // SetServiceStart changes when a service starts.

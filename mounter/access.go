@@ -18,22 +18,22 @@ type Access struct {
 // Rights are a set of rights, by the names that icacls has for them. The zero value is refused.
 type Rights int32
 
-// The sets of rights.
+// The sets of rights, by the API's numbers.
 const (
-	Read   = Rights(api.AccessRights_ACCESS_RIGHTS_READ)   // list, read and run: RX
-	Modify = Rights(api.AccessRights_ACCESS_RIGHTS_MODIFY) // also make, write and delete: M
-	Full   = Rights(api.AccessRights_ACCESS_RIGHTS_FULL)   // also change access lists and owners: F
+	Read   Rights = iota + 1 // list, read and run: RX
+	Modify                   // also make, write and delete: M
+	Full                     // also change access lists and owners: F
 )
 
 // An AccessResult says what became of StageOptions.Access, not what other entries of the access list allow.
 type AccessResult int32
 
-// The results.
+// The results, by the API's numbers.
 const (
-	AccessNotAsked = AccessResult(api.AccessResult_ACCESS_RESULT_UNSPECIFIED) // no entries, or ReadOnly
-	AccessAdded    = AccessResult(api.AccessResult_ACCESS_RESULT_ADDED)       // this call added those that were missing
-	AccessPresent  = AccessResult(api.AccessResult_ACCESS_RESULT_PRESENT)     // all were there before
-	AccessNotAdded = AccessResult(api.AccessResult_ACCESS_RESULT_NOT_ADDED)   // the volume holds files, and one is missing
+	AccessNotAsked AccessResult = iota // no entries, or ReadOnly
+	AccessAdded                        // this call added those that were missing
+	AccessPresent                      // all were there before
+	AccessNotAdded                     // the volume holds files, and one is missing
 )
 
 // String returns the result in a word, such as "present".

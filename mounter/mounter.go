@@ -13,6 +13,7 @@
 //
 // Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy, fs.ErrInvalid for an
 // argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error with a gRPC code.
+// Package csicode gives a plugin's errors the codes after which kubelet does the right thing.
 //
 // Paths have the forms that kubelet uses: with slashes or backslashes, with or without a drive.
 package mounter

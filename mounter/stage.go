@@ -100,7 +100,8 @@ func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
 		m.step(ctx, err)
 }
 
-// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or NodeGetVolumeHealth:
+// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or, if it is abnormal, in
+// NodeGetVolumeHealth, with the status DEGRADED for reason.NearlyFull:
 //
 //	&csi.VolumeCondition{Abnormal: c.Abnormal, Message: c.Message}
 //	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,

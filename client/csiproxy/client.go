@@ -16,7 +16,8 @@
 //		…
 //	}
 //
-// The packages under client/groups are the other way to call an agent: one for each version, without translation.
+// The packages under client/groups are the other way to call an agent: one for each version, without translation. The
+// node service of a CSI driver needs few of these calls: package mounter, a module of its own, makes one for each step.
 package csiproxy
 
 import (
