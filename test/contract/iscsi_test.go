@@ -94,6 +94,9 @@ func TestISCSIAuthentication(t *testing.T) {
 			}
 			err := n.ConnectTargetAs(test.target, test.auth, test.user, test.secret)
 			n.Code(err, test.want)
+			if tried := n.Called("LoginISCSITarget"); test.want == codes.InvalidArgument && len(tried) > 0 {
+				t.Errorf("Windows was asked for what makes no sense: %q", tried)
+			}
 			for _, secret := range []string{secret, mutualSecret, test.secret, test.set} {
 				if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
 					t.Errorf("the error shows a secret: %v", err)
