@@ -111,7 +111,7 @@ type serviceCommand struct {
 	scm    winservice.Manager
 	stdout io.Writer
 	name   string                 // of the service
-	agents []winservice.Installed // those with the usual names
+	agents []winservice.Installed // of the node
 }
 
 // choose returns the name of the service that a command is about: the one that was given, or of the one that there is.
@@ -262,8 +262,9 @@ func (c serviceCommand) status() (code int, err error) {
 	return app.ExitOK, nil
 }
 
-const serviceUsage = `The Windows service of this node's agent: csi-proxy, if there is one of that name, else
-csiproxy. -name NAME, before --, names another one. All but status need an administrator.
+const serviceUsage = `The Windows service of this node's agent: the one that runs a csi-proxy.exe or has the
+name csi-proxy, else csiproxy. -name NAME, before --, names another one, such as that of
+a wrapper. All but status need an administrator.
 
 Usage:
   csi-proxy service install [-start] [-- FLAGS]  install this program as the service, or change the one that there is;

@@ -62,7 +62,7 @@ func installed(s doctor.Service, r *csiproxy.GetServiceResponse) doctor.Service 
 	return s
 }
 
-// agentServices returns the services of this machine that have an agent's name, as far as this process may know.
+// agentServices returns the services of this machine that are an agent's, as far as this process may know.
 func agentServices() (agents []winservice.Installed, known bool) {
 	scm, err := winservice.Connect()
 	if err != nil {

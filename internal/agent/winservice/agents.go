@@ -2,20 +2,33 @@
 
 package winservice
 
-import "errors"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
-// agentNames are what distributions call a CSI Proxy's service, ours or the original: docs/move.md has the sources.
-var agentNames = []string{"csiproxy", "csi-proxy"}
-
-// Agents returns the services that have the name of an agent's.
+// Agents returns the services that run a csi-proxy.exe, ours or the original, and those that distributions name so,
+// which may run it by a wrapper such as nssm: docs/move.md has the sources.
 func Agents(m Manager) (agents []Installed, err error) {
-	for _, name := range agentNames {
-		switch s, err := m.Query(name); {
-		case err == nil:
-			agents = append(agents, s)
-		case !errors.Is(err, ErrNotInstalled):
+	names, err := m.ListServices()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		named := slices.Contains([]string{"csiproxy", "csi-proxy"}, strings.ToLower(name))
+		s, err := m.Query(name)
+		switch {
+		case errors.Is(err, ErrNotInstalled): // it has gone meanwhile
+		case err != nil && named: // others may be closed to this user
 			return nil, err
+		case err == nil && (named || runsAgent(s.Command)):
+			agents = append(agents, s)
 		}
 	}
 	return agents, nil
+}
+
+func runsAgent(command []string) bool {
+	return len(command) > 0 && strings.HasSuffix(strings.ToLower(command[0]), `\csi-proxy.exe`)
 }

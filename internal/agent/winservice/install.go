@@ -29,6 +29,7 @@ type Installed struct {
 
 // A Manager is the Service Control Manager. Its methods name the service in their errors, and do not wait.
 type Manager interface {
+	ListServices() (names []string, err error)
 	Query(name string) (Installed, error) // or ErrNotInstalled; without the description and PreShutdown
 	Create(Definition) error
 	Update(Definition) error

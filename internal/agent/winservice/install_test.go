@@ -30,6 +30,8 @@ type node struct {
 	calls  []string
 }
 
+func (n *node) ListServices() ([]string, error) { return nil, errors.ErrUnsupported }
+
 func (n *node) Query(name string) (Installed, error) {
 	if n.deleted {
 		if n.held--; n.held < 0 {

@@ -4,8 +4,10 @@ package winservice
 
 import (
 	"os"
+	"strings"
+	"unsafe"
 
-	"golang.org/x/sys/windows/svc"
+	"golang.org/x/sys/windows"
 )
 
 // Own returns the name of the service whose process is this one or, under a wrapper such as nssm, its parent; "": none.
@@ -25,8 +27,20 @@ func Own() string {
 	return ""
 }
 
-// Started reports whether the Service Control Manager started this process.
+// Started reports whether the Service Control Manager, services.exe, started this process. svc.IsWindowsService also asks
+// for session 0, where Wine's is not. Any process could try the dispatcher, but that may be taken for a service that is
+// starting elsewhere.
 func Started() bool {
-	is, err := svc.IsWindowsService()
-	return is && err == nil
+	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = windows.CloseHandle(all) }()
+	parent := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(all, &parent); err == nil; err = windows.Process32Next(all, &parent) {
+		if parent.ProcessID == uint32(os.Getppid()) {
+			return strings.EqualFold(windows.UTF16ToString(parent.ExeFile[:]), "services.exe")
+		}
+	}
+	return false
 }

@@ -23,9 +23,9 @@ type scm struct{ mgr.Mgr }
 // https://learn.microsoft.com/windows/win32/services/service-security-and-access-rights
 func Connect() (Manager, error) { return connect() }
 
-func connect() (scm, error) {
+func connect() (*scm, error) {
 	handle, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CONNECT|windows.SC_MANAGER_ENUMERATE_SERVICE)
-	return scm{mgr.Mgr{Handle: handle}}, explain("OpenSCManager", "", err)
+	return &scm{mgr.Mgr{Handle: handle}}, explain("OpenSCManager", "", err)
 }
 
 // Close closes the Service Control Manager.
