@@ -27,8 +27,8 @@ func (s *Seen[T]) addUnknown(what string, err error) {
 	}
 }
 
-// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown, because people
-// format what seems to have no file system. It is too costly for polling.
+// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown, because
+// people format what seems to have no file system. It is too costly for polling.
 func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (seen Seen[*api.Disk], _ error) {
 		windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)
@@ -88,7 +88,7 @@ func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
 	if err != nil {
 		return facts, err
 	}
-	ids := d.ids(o.run.Context)
+	ids, device := d.identify(o.run.Context)
 	facts.Disk = &api.Disk{
 		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
@@ -99,7 +99,7 @@ func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
 	} else {
 		facts.TakenVolumes, facts.TakenOffline = o.takenVolumes(d, layout)
 	}
-	if device, err := d.storageDevice(); err == nil {
+	if device != nil {
 		facts.BusType = busTypeName(device.BusType)
 		if location, err := d.location(); err == nil {
 			facts.place = &diskPlace{location, device.BusType, layout}
