@@ -108,7 +108,7 @@ func (a *connection) seen(ctx context.Context, parts ...admin.Part) (*admin.GetF
 // describeMapping describes the mapping that a path on a share uses. It needs an admin endpoint.
 func describeMapping(ctx context.Context, a *connection, args []string) ([]string, error) {
 	path := args[len(args)-1]
-	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS)
+	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the description is optional
 	}
@@ -118,7 +118,7 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 			for _, target := range m.GetTargets() {
 				lines = append(lines, target+": a volume is staged there on the share")
 			}
-			return lines, nil
+			return append(lines, doctor.Users(r, winpath.Fold(share))...), nil
 		}
 	}
 	return []string{path + ": not mapped"}, nil

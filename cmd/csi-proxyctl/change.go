@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -123,9 +125,15 @@ func (a *connection) diskTree(ctx context.Context, number uint32) ([]string, err
 		return nil, err
 	}
 	var text strings.Builder
-	err = treeview.Write(&text, &treeview.Tree{Disks: slices.DeleteFunc(tree.Disks,
-		func(d treeview.Disk) bool { return d.Number != number })})
-	return strings.Split(strings.TrimSpace(text.String()), "\n"), err
+	disk := &treeview.Tree{Disks: slices.DeleteFunc(tree.Disks,
+		func(d treeview.Disk) bool { return d.Number != number })}
+	err = treeview.Write(&text, disk)
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	seen, _ := a.seen(ctx, admin.Part_PART_LINKS) // without an admin endpoint, the users are not known
+	for _, p := range disk.Volumes() {
+		lines = append(lines, doctor.Users(seen, p.Volume.ID)...)
+	}
+	return lines, err
 }
 
 func describePath(ctx context.Context, a *connection, args []string) ([]string, error) {

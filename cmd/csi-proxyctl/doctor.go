@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,6 +27,7 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	proxyclient "github.com/kubernetes-csi/csi-proxy/client"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
@@ -155,7 +157,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 	for _, e := range f.Endpoints {
 		answers[e.Group] = answers[e.Group] || e.State == doctor.Answers
 	}
-	var missing, unanswered [4][]string // by query
+	var missing, unanswered [5][]string // by query
 	var late []string                   // parts of the first one
 	var running sync.WaitGroup
 	query := func(i int, group, name string, do func(ctx context.Context) (missing []string, err error)) {
@@ -201,6 +203,18 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 		f.Services, err = a.services(ctx)
 		return nil, err
 	})
+	if answers["iscsi"] { // else the node has none, or its group is off
+		query(4, "iscsi", "iSCSI portals", func(ctx context.Context) ([]string, error) {
+			r, err := invoke(ctx, a, csiproxy.ISCSIClient.ListTargetPortals, &csiproxy.ListTargetPortalsRequest{})
+			for _, p := range r.GetTargetPortals() {
+				f.Portals = append(f.Portals, net.JoinHostPort(p.GetTargetAddress(), fmt.Sprint(p.GetTargetPort())))
+			}
+			if status.Code(err) == codes.FailedPrecondition { // while MSiSCSI does not run
+				err = nil
+			}
+			return nil, err
+		})
+	}
 	query(3, "", "settings", func(ctx context.Context) ([]string, error) { return a.settings(ctx, &f), nil })
 	running.Wait()
 	f.Unanswered = append(slices.Concat(unanswered[:]...), late...)

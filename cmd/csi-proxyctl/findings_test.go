@@ -61,7 +61,7 @@ func everyFinding() []doctor.Facts {
 			disk(func(d *treeview.Disk) { volume(d).TotalBytes = 5 << 30 }),
 			disk(func(d *treeview.Disk) { volume(d).UsedBytes = volume(d).TotalBytes }),
 			disk(func(d *treeview.Disk) { volume(d).MountPoints = []string{`D:\data\`} }),
-			disk(func(d *treeview.Disk) { volume(d).Unknown = "e" }),
+			disk(func(d *treeview.Disk) { volume(d).Unknown = "it has not answered" }),
 			disk(func(d *treeview.Disk) { volume(d).Formatted = false }),
 			disk(func(d *treeview.Disk) {
 				volume(d).MountPoints = append(volume(d).MountPoints, strings.Replace(testStage, "a.example", "b.example", 1))

@@ -72,7 +72,12 @@ func (r *report) unanswered() {
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}
-	r.add(Problem, "no-answer", what, slices.Concat(evidence, r.running(slow, math.MaxInt64), r.awaited(0)), do...)
+	named := strings.Join(evidence, "\n")
+	awaited := slices.DeleteFunc(r.awaited(0), func(line string) bool {
+		object, _, _ := strings.Cut(line, " has not answered")
+		return strings.Contains(named, object)
+	})
+	r.add(Problem, "no-answer", what, slices.Concat(evidence, r.running(slow, math.MaxInt64), awaited), do...)
 }
 
 // unanswered reports whether a text of the agent says that Windows has not answered; else it failed at once.

@@ -211,8 +211,8 @@ func (r *report) grown(d treeview.Disk) {
 	id := formatted[0].Volume.ID
 	r.add(Warning, "partition-smaller",
 		fmt.Sprintf("a disk is larger than what its volume uses: disk %d was grown, and the volume was not", d.Number),
-		[]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
-			treeview.Size(end))},
+		append([]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
+			treeview.Size(end))}, r.usersOf(id)...),
 		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
 }
 
@@ -222,8 +222,8 @@ func (r *report) volumes() {
 		if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
 			r.add(Warning, "file-system-smaller",
 				fmt.Sprintf("a file system is smaller than its partition: on disk %d, growing it was not completed", d.Number),
-				[]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
-					treeview.Size(p.SizeBytes))},
+				append([]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
+					treeview.Size(p.SizeBytes))}, r.usersOf(v.ID)...),
 				command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
 		}
 	}
@@ -237,6 +237,11 @@ func (r *report) lost() {
 		evidence := append(describe(d), r.usersOf(v.ID)...)
 		switch {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
+		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !unanswered(v.Unknown):
+			r.add(Problem, "volume-unreadable", "Windows cannot read a mounted volume: "+name,
+				append([]string{v.Unknown}, evidence...),
+				"look in Event Viewer, log System, sources disk and Ntfs",
+				"do not format it: restore the file system with chkdsk while no pod uses it, or the disk from a snapshot")
 		case v.Unknown != "":
 			r.add(Problem, "volume-not-answering", "a volume is there and does not answer: "+name,
 				append([]string{v.Unknown}, evidence...),

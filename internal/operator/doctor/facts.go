@@ -22,6 +22,7 @@ type Facts struct {
 	AutomountOff bool
 	// BitLockerRequired reports whether Windows mounts fixed data drives without BitLocker read-only (FDVDenyWriteAccess).
 	BitLockerRequired bool
+	Portals           []string    // of iSCSI that are registered: "192.0.2.10:3260"
 	SANPolicy         string      // what becomes of new disks: OfflineShared
 	Directories       []Directory // that matter to the agent
 	// Staged is what kubelet wrote beside its globalmounts, by their paths without a \ at the end, in lower case.

@@ -22,6 +22,9 @@ const deletePod = "delete the pod: for the next one, kubelet has the driver stag
 func (r *report) dangling() {
 	for _, d := range r.danglingLinks() {
 		pod := podOf(d.GetPath())
+		if len(pod) == 0 && d.GetKind() == admin.Target_TARGET_SHARE {
+			pod = r.podsThrough(d)
+		}
 		at, evidence := argument{"PATH", d.GetPath()}, append([]string{d.GetPath() + " → " + d.GetTarget()}, pod...)
 		remove := command("csi-proxyctl fs rmdir %s", at)
 		severity := Warning
@@ -57,13 +60,20 @@ func (r *report) dangling() {
 // gone judges a mount point whose disk is gone.
 func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 	unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
-	attach, check, what := "if pods still use the volume: attach the disk again", "dangling-mount-point",
+	attach, again := "if pods still use the volume: attach the disk again", []string{"attach the disk again"}
+	if len(r.Portals) > 0 && len(r.Seen.GetSessions()) == 0 {
+		portal := argument{"PORTAL", r.Portals[0]}
+		again = []string{command("if it is an iSCSI disk: csi-proxyctl iscsi portal discover %s", portal),
+			command("and csi-proxyctl iscsi login %s TARGET", portal), "if it is none: attach the disk again"}
+		evidence = append(evidence, "no iSCSI session, and registered portals: "+strings.Join(r.Portals, ", "))
+	}
+	check, what := "dangling-mount-point",
 		"the disk of a mounted volume is gone: nothing is at "+d.GetPath()
 	if isStaged(d.GetPath()) {
 		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
 		if published {
 			r.add(Problem, check, "the disk of a mounted volume is gone: "+r.nameOf(d.GetTarget(), d.GetPath()),
-				append(evidence, r.usersOf(d.GetTarget())...), "attach the disk again", "then "+deletePod)
+				append(evidence, r.usersOf(d.GetTarget())...), append(again, "then "+deletePod)...)
 			return
 		}
 		r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),

@@ -5,6 +5,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // An instance is one object of a finding: what was seen of it, and the steps for it.
@@ -40,8 +41,18 @@ func missingIn(list, lines []string) (more []string) {
 const (
 	mostObjects = 3
 	mostLines   = 8
-	fewLines    = 2
 )
+
+// short returns the first line of an object's evidence, and the first that says what uses it.
+func short(evidence []string) []string {
+	first := evidence[:min(len(evidence), 1)]
+	for _, line := range evidence[len(first):] {
+		if strings.HasPrefix(line, "used by ") {
+			return []string{evidence[0], line}
+		}
+	}
+	return first
+}
 
 // Title returns what is wrong, and of how many objects.
 func (f Finding) Title() string {
@@ -53,14 +64,16 @@ func (f Finding) Title() string {
 
 // Brief returns the evidence and the steps as a screen has room for them. The last line of the evidence counts the rest.
 func (f Finding) Brief() (evidence, do []string) {
-	left, most := 0, mostLines
+	left := 0
 	for i, c := range f.cases {
-		kept := min(len(c.evidence), most)
-		if i >= mostObjects {
-			kept = 0
+		lines := c.evidence[:min(len(c.evidence), mostLines)]
+		if i > 0 {
+			lines = short(c.evidence)
 		}
-		evidence = append(evidence, c.evidence[:kept]...)
-		left, most = left+len(c.evidence)-kept, fewLines
+		if i >= mostObjects {
+			lines = nil
+		}
+		evidence, left = append(evidence, lines...), left+len(c.evidence)-len(lines)
 	}
 	do = f.Do
 	rest := ""

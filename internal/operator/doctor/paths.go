@@ -131,6 +131,21 @@ func (r *report) usersOf(target string) (lines []string) {
 	return lines
 }
 
+// Users names the paths and pods that lead to a volume or share, as doctor's findings do.
+func Users(seen *admin.GetFactsResponse, target string) []string {
+	return (&report{users: usersByTarget(seen, linksOf(seen))}).usersOf(target)
+}
+
+// podsThrough names the pods whose paths lead through a link.
+func (r *report) podsThrough(l *admin.Link) (lines []string) {
+	for _, u := range r.users[l.GetTarget()] {
+		if slices.Contains(u.way, l) {
+			lines = append(lines, podOf(u.path)...)
+		}
+	}
+	return lines
+}
+
 // nameOf names a volume or share as the first pod that uses it knows it; without one, by the name that is given.
 func (r *report) nameOf(target, name string) string {
 	for _, u := range r.users[target] {
