@@ -4,7 +4,7 @@
 // below them, counts of what the node has, and health over HTTP. docs/metrics.md lists the metrics.
 //
 // Labels are names from this program's tables, never what a caller sends, so their number is bounded. Nothing waits for
-// Windows longer than a moment: one goroutine at a time reads, and is never abandoned, so that probes add no hung threads.
+// Windows longer than a moment: one goroutine at a time reads, and is never abandoned, so probes add no hung threads.
 // There is no loop in the background, which would cost where nothing scrapes, and no last known counts while Windows
 // hangs: a flat graph looks healthy. Without -metrics-bind-address nothing is counted.
 package metrics

@@ -27,8 +27,8 @@ func (s *Seen[T]) addUnknown(what string, err error) {
 	}
 }
 
-// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown, because
-// people format what seems to have no file system. It is too costly for polling.
+// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown: people
+// format what seems to have no file system. It is too costly for polling.
 func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (seen Seen[*api.Disk], _ error) {
 		windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)

@@ -23,7 +23,8 @@ func (r *report) disks() {
 		name, bring := fmt.Sprintf(": disk %d", d.Number), fmt.Sprintf("csi-proxyctl disk online %d", d.Number)
 		switch {
 		case mayBeMissed(d) && r.Seen == nil:
-			r.add(Warning, "disk-offline", "a disk is offline, and its volumes cannot be found or mounted"+name, describe(d), bring)
+			r.add(Warning, "disk-offline", "a disk is offline, and its volumes cannot be found or mounted"+name,
+				describe(d), bring)
 		case d.IsOffline(): // as new disks arrive, or as a driver leaves one that is to be detached
 			if missed := r.missed(d.TakenVolumes...); len(missed) > 0 && d.TakenVolumes != nil {
 				r.add(Problem, "disk-offline", "a disk is offline, and a mounted volume is on it"+name,

@@ -50,7 +50,8 @@ func (r *report) dangling() {
 				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
 					d.GetEndsAt()}), "then "+deletePod)
 		case len(pod) > 0:
-			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+volumeOf(d.GetPath()), evidence, deletePod, remove)
+			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+volumeOf(d.GetPath()), evidence,
+				deletePod, remove)
 		default:
 			r.add(severity, "dangling-link", "a link leads nowhere: "+d.GetPath(), evidence, remove)
 		}

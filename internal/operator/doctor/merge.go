@@ -62,7 +62,7 @@ func (f Finding) Title() string {
 	return fmt.Sprintf("%s (and %d more)", f.What, f.Count-1)
 }
 
-// Brief returns the evidence and the steps as a screen has room for them. The last line of the evidence counts the rest.
+// Brief returns the evidence and the steps that fit on a screen. The last line of the evidence counts the rest.
 func (f Finding) Brief() (evidence, do []string) {
 	left := 0
 	for i, c := range f.cases {
