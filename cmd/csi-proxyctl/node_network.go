@@ -46,7 +46,7 @@ func smbCommand(a *connection) *cobra.Command {
 	}
 	removeShare := a.command("remove-share", "Remove a share; its files are kept", "SERVER", "NAME")
 	return group("smb", "Change file servers, their shares and accounts, and drop sessions",
-		a.runs(a.command("list", "List the file servers with their shares"), a.listServers),
+		a.runs(a.command("list", "List the file servers with their shares, and in a wide list accounts"), a.listServers),
 		account("set-password", "Change the password of an account; sessions with the old one are refused at once", modify),
 		server("stop", "Stop a file server; files that are open there are lost", true),
 		server("start", "Start a file server again", false),
@@ -65,10 +65,29 @@ func (a *connection) listServers(ctx context.Context, _ []string) (answer, error
 		Shares  []string `json:"shares"`
 		Stopped bool     `json:"stopped"`
 	}
+	type account struct {
+		Name    string   `json:"name"`
+		Domains []string `json:"domains"`
+	}
 	servers, err := part[[]server](ctx, a, "smbServers")
-	return table("servers", "SERVER\tSTATE\tSHARES", servers, func(s server) (any, []any) {
-		return s, []any{s.Name, choose(s.Stopped, "stopped", "running"), strings.Join(s.Shares, ", ")}
-	}), err
+	if err != nil {
+		return answer{}, err
+	}
+	accounts, err := part[[]account](ctx, a, "smbUsers")
+	names := make([]string, len(accounts))
+	for i, of := range accounts {
+		if names[i] = of.Name; len(of.Domains) > 0 {
+			names[i] += " (" + strings.Join(of.Domains, ", ") + ")"
+		}
+	}
+	wide := []string{"SERVER\tSTATE\tSHARES\tACCOUNTS"}
+	found := table("servers", "SERVER\tSTATE\tSHARES", servers, func(s server) (any, []any) {
+		row := []any{s.Name, choose(s.Stopped, "stopped", "running"), strings.Join(s.Shares, ", ")}
+		wide = append(wide, cells(append(row, strings.Join(names, ", "))...))
+		return s, row
+	})
+	found.wide, found.value = wide, map[string]any{"servers": append([]server{}, servers...), "accounts": accounts}
+	return found, err
 }
 
 func iscsiCommand(a *connection) *cobra.Command {

@@ -25,6 +25,17 @@ func (n *Node) Network() (servers []smb.Server, portals []iscsi.Portal, isCut []
 	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
 }
 
+// SMBUsers returns the accounts of the file servers, without their passwords.
+func (n *Node) SMBUsers() []smb.User {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	users := make([]smb.User, len(n.state.SMB.Users))
+	for i, u := range n.state.SMB.Users {
+		users[i] = smb.User{Name: u.Name, Domains: slices.Clone(u.Domains)}
+	}
+	return users
+}
+
 // changeSMB changes the file servers. If the change returns false, its object does not exist: smb.ErrNoSuch.
 func (c *smbClient) changeSMB(what string, change func(*smb.State) bool) error {
 	return c.node.control(func() error {

@@ -102,6 +102,7 @@ func get(n *emulated.Node, part, path string) (map[string]any, error) {
 		"services":      func() (any, error) { return serviceList(n), nil },
 		"switches":      func() (any, error) { return switches(n), nil },
 		"smbServers":    func() (any, error) { return servers, nil },
+		"smbUsers":      func() (any, error) { return users(n), nil },
 		"iscsiPortals":  func() (any, error) { return portals, nil },
 	}
 	if part != "" && parts[part] == nil {

@@ -54,6 +54,19 @@ func Network(n *emulated.Node) (files, storage []any) {
 	return files, storage
 }
 
+// users returns the accounts of the file servers.
+func users(n *emulated.Node) []any {
+	list := []any{}
+	for _, u := range n.SMBUsers() {
+		domains := []any{}
+		for _, d := range u.Domains {
+			domains = append(domains, d)
+		}
+		list = append(list, map[string]any{"name": u.Name, "domains": domains})
+	}
+	return list
+}
+
 // done is what a step of each does for a key that another step uses.
 func done() error { return nil }
 
