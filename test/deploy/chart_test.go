@@ -100,6 +100,49 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
+// Helm's --set drops single backslashes. The chart names each value that lacks them and what to type, which works.
+func TestChartNamesSwallowedBackslashes(t *testing.T) {
+	for _, test := range []struct{ set, want string }{
+		{`agent.workingDirs={D:\\data,C:\data}`, "agent.workingDirs[1] is 'C:data'"},
+		{`agent.kubeletPath=C:\var\lib\kubelet`, "agent.kubeletPath is 'C:varlibkubelet'"},
+		{`agent.policy=C:\k\policy.yaml`, "agent.policy is 'C:kpolicy.yaml'"},
+		{`service.installDir=C:\csi-proxy`, "service.installDir is 'C:csi-proxy'"},
+		{`agent.extraArgs={-v=4,-log_file=C:\k\csi-proxy.err.log}`,
+			"agent.extraArgs[1] is '-log_file=C:kcsi-proxy.err.log'"},
+		{`agent.extraArgs={-metrics-bind-address=[::]:29660,-pipe-security=D:P(A;;GA;;;SY)}`, ""},
+	} {
+		for _, set := range []string{test.set, strings.ReplaceAll(test.set, `\`, `\\`)} {
+			want := test.want
+			if set != test.set {
+				want = ""
+			}
+			_, stderr, err := helm(t, "template", "csi-proxy", chart, "--values", filepath.Join(root, required), "--set", set)
+			if want == "" && err != nil {
+				t.Errorf("--set %s: %v\n%s", set, err, stderr)
+			}
+			for _, part := range []string{want, `write each twice, in single quotes, as in --set 'agent.policy=C:\\data`} {
+				if want != "" && !strings.Contains(stderr, part) {
+					t.Errorf("--set %s: the error does not say %q:\n%s", set, part, stderr)
+				}
+			}
+		}
+	}
+}
+
+// The chart renders what the page says to type for nodes of AKS, and the log's path arrives whole.
+func TestMovingPageRenders(t *testing.T) {
+	typed := regexp.MustCompile(`(?m)^helm install (.* 'agent.extraArgs=.*)$`).FindSubmatch(read(t, "docs/move.md"))
+	if typed == nil {
+		t.Fatal("docs/move.md has no command with agent.extraArgs")
+	}
+	command := exec.CommandContext(t.Context(), "bash", "-c", `"$0" template `+string(typed[1]), tool(t, "helm"))
+	command.Dir = root
+	got, err := command.CombinedOutput()
+	if want := `            -log_file=C:\k\csi-proxy.err.log`; err != nil || !strings.Contains(string(got), want+"\n") {
+		t.Errorf("%v; rendered without %q:\n%s", err, want, got)
+	}
+}
+
 // HostProcess starts a container's command through "cmd /c" where bindfltapi.dll exists. No text that the chart puts
 // there may have a character that cmd reads, not even between quotation marks.
 // https://github.com/microsoft/hcsshim/blob/v0.11.0/internal/jobcontainers/jobcontainer.go

@@ -54,6 +54,21 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- range $name, $path := dict "agent.policy" .Values.agent.policy "service.installDir" .Values.service.installDir }}
 {{- with $path }}{{ $_ := set $paths $name . }}{{ end }}
 {{- end }}
+{{- /* Helm's --set takes a backslash for the mark of a character that stands for itself, and drops it. */}}
+{{- $swallowed := list }}
+{{- range $i, $flag := .Values.agent.extraArgs }}
+{{- if and (regexMatch `^-[^=]+=[A-Za-z]:[^\\/]` $flag) (not (regexMatch `^--?pipe-security=` $flag)) }}
+{{- $swallowed = append $swallowed (printf "agent.extraArgs[%d] is '%s'" $i $flag) }}
+{{- end }}
+{{- end }}
+{{- range $name, $path := $paths }}
+{{- if regexMatch `^[A-Za-z]:[^\\/]` $path }}
+{{- $swallowed = append $swallowed (printf "%s is '%s'" $name $path) }}
+{{- end }}
+{{- end }}
+{{- with $swallowed }}
+{{- fail (printf "%s: the backslashes are lost, as --set drops single ones; write each twice, in single quotes, as in --set 'agent.policy=C:\\\\data\\\\policy.yaml', or use a values file" (join ", " .)) }}
+{{- end }}
 {{- $refused := list }}
 {{- range $name, $path := $paths }}
 {{- if not (regexMatch `^[A-Za-z]:\\[^"/:*?<>|%&^\r\n]*[^"/:*?<>|%&^\r\n\\ ]$` $path) }}
