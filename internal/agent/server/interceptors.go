@@ -68,7 +68,7 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 		}), c, request, info, next)
 	}
 	took := time.Since(begin)
-	if err != nil || p.Logger.V(2).Enabled() {
+	if err != nil || p.Logger.V(servedLevel(info.FullMethod)).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
 		p.report(ctx, c, info.FullMethod, took, err)
 	}
@@ -121,7 +121,17 @@ func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	return response, nil
 }
 
-// report logs a call that is over: a failure always, others at level 2; never its request, which may hold secrets.
+// servedLevel returns the level of the log at which a method's successes are in it: those of health checks, which come
+// every few seconds, would hide the drivers' calls.
+func servedLevel(method string) int {
+	if isHealth(method) {
+		return 4
+	}
+	return 2
+}
+
+// report logs a call that is over: a failure always, others if the level asks for them; never its request, which may
+// hold secrets.
 func (p *interceptors) report(ctx context.Context, c *call, method string, took time.Duration, err error) {
 	logger, client := klog.FromContext(ctx), c.client().String()
 	if err != nil && c.conn != nil {
@@ -138,7 +148,7 @@ func (p *interceptors) report(ctx context.Context, c *call, method string, took 
 		took.Round(time.Microsecond), "code", status.Code(err).String()}
 	switch status.Code(err) {
 	case codes.OK:
-		logger.V(2).Info("call served", fields...)
+		logger.V(servedLevel(method)).Info("call served", fields...)
 	case codes.Internal, codes.DataLoss, codes.Unknown:
 		logger.Error(err, "call failed", fields...)
 	default:

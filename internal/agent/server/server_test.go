@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"sync"
 	"testing"
@@ -104,6 +105,31 @@ func TestHealth(t *testing.T) {
 	}
 	if seen[0] != "SERVING" || (len(seen) > 1 && seen[1] != "NOT_SERVING") {
 		t.Errorf("got the states %v", seen)
+	}
+}
+
+// Successful health checks, which come every few seconds, do not fill a log of level 2; failed ones are in it.
+func TestHealthChecksAreLeftOutOfTheLog(t *testing.T) {
+	f := start(t, found)
+	client := healthpb.NewHealthClient(f.conn)
+	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Check(t.Context(), &healthpb.HealthCheckRequest{Service: "none"}); err == nil {
+		t.Error("a service that is not there is healthy")
+	}
+	if _, err := f.client.PathExists(t.Context(), &api.PathExistsRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	f.stop(t)
+	for line, want := range map[string]int{
+		`"call served" .* method="/grpc.health.v1.Health/Check" `: 0,
+		`"call failed" .* method="/grpc.health.v1.Health/Check" `: 1,
+		`"call served" .* method="/v1.Filesystem/PathExists" `:    1,
+	} {
+		if got := len(regexp.MustCompile(line).FindAllString(f.log.String(), -1)); got != want {
+			t.Errorf("%s: %d lines, want %d:\n%s", line, got, want, f.log)
+		}
 	}
 }
 
