@@ -133,6 +133,10 @@ func findingsRows(findings []doctor.Finding, missing []string,
 	if len(findings) == 0 {
 		return append(rows, "Nothing is wrong"+choose(len(missing) > 0, " with what was looked at.", "."))
 	}
+	if slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "used by pod ") }) {
+		rows = append(rows, "Pods are named by UID: kubectl get pods -A -o "+
+			"custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid")
+	}
 	var totals []string
 	for _, severity := range []doctor.Severity{doctor.Problem, doctor.Warning, doctor.Note} {
 		totals = append(totals, fmt.Sprintf("%d %s%s", counts[severity], severity, choose(counts[severity] == 1, "", "s")))

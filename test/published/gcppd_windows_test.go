@@ -93,8 +93,8 @@ func TestPersistentDisk(t *testing.T) {
 			for range 2 {
 				check(t, "unstaging", m.UnmountDevice(staging))
 			}
-			for _, d := range n.Tree().Disks {
-				if uint64(d.Number) == number && d.IsOnline() {
+			for _, d := range n.Facts().GetDisks() {
+				if uint64(d.GetNumber()) == number && d.GetOnline() {
 					t.Error("the disk is online after unstaging")
 				}
 			}

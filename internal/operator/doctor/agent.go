@@ -28,7 +28,8 @@ func (r *report) endpoints() {
 			what += ": its sockets are there, and no process listens, as after it was killed"
 			evidence = fmt.Sprintf("%d sockets, such as %s", len(left), left[0])
 		}
-		r.add(Problem, "no-agent", what, []string{evidence}, startAgent(first)...)
+		r.add(Problem, "no-agent", what, []string{evidence,
+			"pods that run keep their volumes; none is mounted or unmounted meanwhile"}, startAgent(first)...)
 		return
 	}
 	bad := func(state State, check, what string, do ...string) {
@@ -66,9 +67,9 @@ func (r *report) unanswered() {
 			"; something hangs in Windows, or the node is overloaded"
 	}
 	do := []string{"csi-proxyctl disk list: whether it fails again",
-		"look at the agent's log, and for this error in Event Viewer, log System"}
+		"look at the agent's log", systemLog}
 	if len(r.Unanswered) > 0 || slices.ContainsFunc(evidence, unanswered) {
-		do = []string{"look in Event Viewer, log System, sources disk, storahci and Ntfs, for a device that does not answer",
+		do = []string{systemLog,
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}

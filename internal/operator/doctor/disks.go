@@ -31,14 +31,14 @@ func (r *report) disks() {
 					append(describe(d), missed...), bring)
 			}
 		case d.IsReadOnly():
-			severity, evidence := Warning, describe(d)
-			for _, p := range d.Volumes() {
-				if users := r.usersOf(p.Volume.ID); len(users) > 0 {
-					severity, evidence = Problem, append(evidence, users...)
-				}
+			severity, users := Warning, r.podsOn(d)
+			if len(users) > 0 {
+				severity = Problem
 			}
-			r.add(severity, "disk-read-only", "a disk is read-only, and what pods write to it fails"+name, evidence, bring,
-				"if it stays so, see how the storage system exports it")
+			evidence := append(describe(d), users...)
+			r.add(severity, "disk-read-only", "a disk is read-only, and what pods write to it fails"+name, evidence,
+				bring+": clears the attribute that Windows keeps",
+				"if it stays so, the device refuses: see how the storage system exports it, then delete the pod")
 		}
 		r.grown(d)
 	}
@@ -64,7 +64,7 @@ func (r *report) offlineOrGone() {
 	}
 	r.add(Problem, "disk-offline", "a mounted volume is missing: its disk is offline, or was detached", missed,
 		"csi-proxyctl disk list -o wide: whether the volume's disk is there and offline",
-		"if it is: csi-proxyctl disk online "+number, "if not: attach it again, then "+deletePod)
+		"if it is: csi-proxyctl disk online "+number, "if not: "+whereAttached, "attach it again, then "+deletePod)
 }
 
 // mayBeMissed reports whether a disk may have the volume of a mount point that misses its volume, which does not name
@@ -125,7 +125,7 @@ func (r *report) contents() {
 			}
 			r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
 				append([]string{c.GetError()}, missed...),
-				"look at the storage system and the path to it, and in Event Viewer, log System, sources disk and storahci",
+				"look at the storage system and the path to it", systemLog,
 				"unmount nothing meanwhile: the disk may come back with all data",
 				"if it answers elsewhere and not here: drain and restart the node")
 		case len(missed) > 0:
@@ -136,9 +136,10 @@ func (r *report) contents() {
 		default:
 			r.addCase("", Warning, "disk-not-blank",
 				name+" holds "+c.GetContent()+" that Windows cannot use: no driver can stage it",
-				[]string{"there is no volume on " + name + ", and no driver partitions a disk that is not blank"},
-				"if its content is for Linux: see why it is attached to this node",
-				fmt.Sprintf("if its content is not needed, in diskpart: select disk %d, clean all", c.GetDisk()))
+				append(r.described(c.GetDisk()), "no driver partitions a disk that is not blank: its pods go on waiting"),
+				whereAttached, "if its content is for Linux: detach it there, and run its pod on a Linux node",
+				fmt.Sprintf("if its owner does not need the content, and the serial number is its volume's, in diskpart: "+
+					"select disk %d, clean all, which erases it for good", c.GetDisk()))
 		}
 	}
 }
@@ -182,7 +183,7 @@ func (r *report) identities() {
 		}
 		var evidence []string
 		for _, d := range disks[id] {
-			evidence = append(evidence, describe(d)...)
+			evidence = append(append(evidence, describe(d)...), r.podsOn(d)...)
 		}
 		key := strings.Join(evidence, "\n")
 		if shared[key] == nil {
@@ -193,7 +194,7 @@ func (r *report) identities() {
 	for _, key := range ids {
 		r.add(Note, "same-identity", "a driver may take the wrong one of disks with the same identity: "+
 			strings.Join(shared[key], " and "), strings.Split(key, "\n"),
-			"see how the storage system names its disks; a clone has the identity of its source there")
+			whereAttached, "a clone has the identity of its source: the storage system knows which one it is")
 	}
 }
 
@@ -241,12 +242,13 @@ func (r *report) lost() {
 		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !unanswered(v.Unknown):
 			r.add(Problem, "volume-unreadable", "Windows cannot read a mounted volume: "+name,
 				append([]string{v.Unknown}, evidence...),
-				"look in Event Viewer, log System, sources disk and Ntfs",
-				"do not format it: restore the file system with chkdsk while no pod uses it, or the disk from a snapshot")
+				systemLog, "do not format it, and take a snapshot of the disk first",
+				command("then end its pods: chkdsk %s /scan changes nothing; /f repairs, and may lose files", argument{"PATH",
+					append(slices.Clone(v.MountPoints), v.ID)[0]}))
 		case v.Unknown != "":
 			r.add(Problem, "volume-not-answering", "a volume is there and does not answer: "+name,
 				append([]string{v.Unknown}, evidence...),
-				"look at its disk, and in Event Viewer, log System, sources disk and Ntfs",
+				"look at its disk", systemLog,
 				"do not format or unmount it meanwhile: the data may be whole")
 		case !v.Formatted && len(v.MountPoints) > 0:
 			r.add(Problem, "volume-unreadable", "Windows knows no file system on a mounted volume: "+name,
@@ -320,8 +322,8 @@ func (r *report) owners() {
 		if len(drivers) > 1 {
 			r.add(Warning, "disk-of-two-drivers",
 				fmt.Sprintf("a disk is staged by several CSI drivers: disk %d by %s", d.Number, strings.Join(drivers, ", ")),
-				describe(d),
-				"find out which of them the disk belongs to: one of them has taken another's, or did not unstage it")
+				append(describe(d), r.podsOn(d)...),
+				whereAttached, "one of the drivers has taken another's disk, or did not unstage it: end what uses no pod")
 		}
 		if len(drivers) == 0 && elsewhere {
 			r.add(Note, "disk-not-of-kubernetes",
@@ -346,6 +348,24 @@ func (r *report) stagedBy(d treeview.Disk) (drivers []string, elsewhere bool) {
 	return slices.Compact(drivers), elsewhere
 }
 
+// described describes the disk with a number; nil: there is none.
+func (r *report) described(number uint32) []string {
+	for _, d := range r.Tree.Disks {
+		if d.Number == number {
+			return describe(d)
+		}
+	}
+	return nil
+}
+
+// podsOn names what uses the volumes of a disk.
+func (r *report) podsOn(d treeview.Disk) (lines []string) {
+	for _, p := range d.Volumes() {
+		lines = append(lines, r.usersOf(p.Volume.ID)...)
+	}
+	return lines
+}
+
 // describe names a disk in the terms by which people recognise it, and where its volumes are mounted.
 func describe(d treeview.Disk) []string {
 	lines := []string{fmt.Sprintf("disk %d: %s", d.Number, d)}
@@ -358,6 +378,6 @@ func describe(d treeview.Disk) []string {
 }
 
 // usesISCSI reports whether the node has an iSCSI disk.
-func (r *report) usesISCSI() bool {
-	return slices.ContainsFunc(r.Tree.Disks, func(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") })
-}
+func (r *report) usesISCSI() bool { return slices.ContainsFunc(r.Tree.Disks, isISCSI) }
+
+func isISCSI(d treeview.Disk) bool { return strings.EqualFold(d.BusType, "iSCSI") }

@@ -95,7 +95,7 @@ func TestDisksAndVolumes(t *testing.T) {
 		"offline, API alone": {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3, Online: &no} }, []string{offline}},
 		"state not known":    {func(d *treeview.Disk) { *d = treeview.Disk{Number: 3} }, nil},
 		"read-only": {func(d *treeview.Disk) { d.ReadOnly = &yes },
-			[]string{"warning disk-read-only: csi-proxyctl disk online 3"}},
+			[]string{"warning disk-read-only: csi-proxyctl disk online 3: clears the attribute that Windows keeps"}},
 		"not mounted": {at([]string{}...), nil},
 		"94 % full":   {func(d *treeview.Disk) { used(d, 94) }, nil},
 		"95 % full":   {func(d *treeview.Disk) { used(d, 95) }, []string{"warning volume-full: " + files}},
@@ -124,13 +124,13 @@ func TestDisksAndVolumes(t *testing.T) {
 		}, []string{"problem volume-unreadable: do not format it: the data may still be whole",
 			"note disk-not-of-kubernetes: "}},
 		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "it has not answered"} },
-			[]string{"problem volume-not-answering: look at its disk, and in Event Viewer, log System, sources disk and Ntfs"}},
+			[]string{"problem volume-not-answering: look at its disk"}},
 		"no answer of Windows' own": {func(d *treeview.Disk) {
 			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "it has not answered"
 		}, nil},
 		"of two drivers": {at(staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")),
-			[]string{"warning disk-of-two-drivers: find out which of them the disk belongs to: one of them has taken " +
-				"another's, or did not unstage it"}},
+			[]string{"warning disk-of-two-drivers: kubectl get volumeattachment: which volumes Kubernetes has attached " +
+				"to this node"}},
 		"of no driver":              {at(`D:\`), []string{"note disk-not-of-kubernetes: "}},
 		"of no driver, but a pod's": {at(`C:\var\lib\kubelet\pods\u\mount\`), nil},
 		"of no driver, and Windows'": {func(d *treeview.Disk) {
@@ -291,7 +291,9 @@ func TestConnectionsAndLinks(t *testing.T) {
 		"problem stale-smb-mapping: check that the file server answers from this node: Test-NetConnection fs -Port 445",
 		`warning dangling-link: csi-proxyctl fs rmdir 'C:\a'`,
 		"warning dangling-share-link: if pods use it: restart them, so that kubelet has the driver map it again",
-		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A -o wide",
+		"note staged-not-published: look for pods of this node that have the volume: kubectl get pods -A --field-selector "+
+			"spec.nodeName=NODE -o custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,"+
+			"CLAIM:.spec.volumes[*].persistentVolumeClaim.claimName",
 		"note unused-smb-mappings: csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl "+
 			"smb unmap SHARE")
 }
@@ -317,8 +319,8 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 		{Name: `NewSmbGlobalMapping(\\FS\s)`, Age: durationpb.New(time.Hour)},
 		{Name: "Tree(x) at y", Age: durationpb.New(time.Hour)}, // an earlier look of this report
 	}}}
-	wantVerdicts(t, "all at once", facts, "problem hung-operation: look in Event Viewer, log System, sources disk, Ntfs "+
-		"and iScsiPrt, for a device that does not answer",
+	wantVerdicts(t, "all at once", facts, "problem hung-operation: errors of devices: Get-WinEvent System -MaxEvents 500 | ? "+
+		"ProviderName -Match 'disk|stor|ntfs|iscsi'",
 		"problem hung-operation: check that the file server answers from this node: Test-NetConnection FS -Port 445",
 		"note slow-operation: csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	findings := doctor.Examine(facts)
@@ -328,8 +330,8 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
 	facts.Seen.Operations = []*admin.Operation{{Name: `CountVolumes(\\?\Volume{0}\)`, Age: durationpb.New(time.Minute)}}
-	wantVerdicts(t, "a look alone", facts, "warning hung-operation: look in Event Viewer, log System, sources disk, Ntfs "+
-		"and iScsiPrt, for a device that does not answer")
+	wantVerdicts(t, "a look alone", facts, "warning hung-operation: errors of devices: Get-WinEvent System -MaxEvents 500 | ? "+
+		"ProviderName -Match 'disk|stor|ntfs|iscsi'")
 }
 
 // TestMachines: settings of Windows, and what looks like trouble of an emulated one.
@@ -343,8 +345,8 @@ func TestMachines(t *testing.T) {
 		"BitLocker required": {doctor.Facts{BitLockerRequired: true}, []string{"problem bitlocker-required: disable the " +
 			`policy "Deny write access to fixed drives not protected by BitLocker" for this node`}},
 		"no answer": {doctor.Facts{Unanswered: []string{"services"}},
-			[]string{"problem no-answer: look in Event Viewer, log System, sources disk, storahci and Ntfs, for a device that does " +
-				"not answer"}},
+			[]string{"problem no-answer: errors of devices: Get-WinEvent System -MaxEvents 500 | ? " +
+				"ProviderName -Match 'disk|stor|ntfs|iscsi'"}},
 		"faults": {doctor.Facts{Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}}},
 			[]string{"note active-fault: csi-proxyctl node fault remove --all"}},
 		"full host":      {hostDisk(1<<20, 24<<20), []string{full}},

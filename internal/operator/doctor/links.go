@@ -5,6 +5,7 @@ package doctor
 import (
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,16 @@ import (
 )
 
 // deletePod is the step that has a volume staged again where a pod uses it.
-const deletePod = "delete the pod: for the next one, kubelet has the driver stage the volume again"
+const (
+	deletePod     = "delete the pod: for the next one, kubelet has the driver stage the volume again"
+	whereAttached = "kubectl get volumeattachment: which volumes Kubernetes has attached to this node"
+)
+
+// Where Windows logs what it meets with disks and file servers. Windows Server Core has no Event Viewer.
+const (
+	systemLog = "errors of devices: Get-WinEvent System -MaxEvents 500 | ? ProviderName -Match 'disk|stor|ntfs|iscsi'"
+	smbLog    = "errors of the SMB client: Get-WinEvent Microsoft-Windows-SmbClient/Connectivity -MaxEvents 50"
+)
 
 // dangling judges mount points and links that lead nowhere. What a pod uses is a problem, and only its end helps.
 func (r *report) dangling() {
@@ -38,17 +48,21 @@ func (r *report) dangling() {
 			}
 			r.gone(d, evidence, at)
 		case d.GetKind() == admin.Target_TARGET_SHARE && len(pod) > 0:
-			r.add(severity, "dangling-share-link", "the share of a volume is not mapped, as after a reboot: "+
+			r.add(severity, "dangling-share-link", "the share of a volume is not mapped: "+
 				r.nameOf(d.GetTarget(), d.GetPath()), evidence, deletePod, remove)
 		case d.GetKind() == admin.Target_TARGET_SHARE:
-			r.add(severity, "dangling-share-link", "the share behind a link is not mapped, as after a reboot: "+d.GetPath(),
+			r.add(severity, "dangling-share-link", "the share behind a link is not mapped: "+d.GetPath(),
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
 				"if nothing uses it: "+remove)
 		case !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+volumeOf(d.GetPath()), evidence,
-				command("save what the pod has written to %s, and empty it: no volume is mounted over files", argument{"PATH",
-					d.GetEndsAt()}), "then "+deletePod)
+				command("copy what lies in %s to another place: the pod wrote it, and the volume lacks it", argument{"PATH",
+					d.GetEndsAt()}), "then "+deletePod,
+				"if staging then reports files: move them away, and delete nothing; the owner merges them into the volume")
+		case len(pod) > 0 && isStaged(d.GetTarget()):
+			r.add(severity, "dangling-link", "kubelet's globalmount of a volume was removed: "+volumeOf(d.GetPath()),
+				evidence, deletePod, remove)
 		case len(pod) > 0:
 			r.add(severity, "dangling-link", "a link of a pod leads nowhere: "+volumeOf(d.GetPath()), evidence,
 				deletePod, remove)
@@ -74,7 +88,8 @@ func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
 		if published {
 			r.add(Problem, check, "the disk of a mounted volume is gone: "+r.nameOf(d.GetTarget(), d.GetPath()),
-				append(evidence, r.usersOf(d.GetTarget())...), append(again, "then "+deletePod)...)
+				slices.Concat(evidence, r.usersOf(d.GetTarget()), r.blank()),
+				append(append([]string{whereAttached}, again...), "when it is back, "+deletePod)...)
 			return
 		}
 		r.add(Problem, "left-over-globalmount", "kubelet's mount point of a gone disk was left over: "+d.GetPath(),
@@ -83,6 +98,16 @@ func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 		return
 	}
 	r.add(Problem, check, what, evidence, attach, unmount)
+}
+
+// blank names the disks without anything on them: none is the one that is gone.
+func (r *report) blank() (lines []string) {
+	for _, d := range r.Tree.Disks {
+		if d.Style == "RAW" {
+			lines = append(lines, fmt.Sprintf("another one, blank, do not format it: disk %d: %s", d.Number, d))
+		}
+	}
+	return lines
 }
 
 // stagedLately is how young a stage is whose publish may be under way.
@@ -104,8 +129,11 @@ func (r *report) unpublished() {
 		}
 		r.add(Note, "staged-not-published",
 			"a staged volume is published to no pod: kubelet may have left it behind: "+u.GetPath(),
-			[]string{u.GetPath() + " → " + u.GetTarget()},
-			"look for pods of this node that have the volume: kubectl get pods -A -o wide", remove)
+			[]string{u.GetPath() + " → " + u.GetTarget(), "no pod suffers; it can wait"},
+			"look for pods of this node that have the volume: kubectl get pods -A --field-selector spec.nodeName=NODE "+
+				"-o custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,"+
+				"CLAIM:.spec.volumes[*].persistentVolumeClaim.claimName",
+			remove)
 	}
 }
 
@@ -174,8 +202,9 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	case m.GetError() == "" && (m.GetStatus() == "OK" || m.GetStatus() == "disconnected"):
 		return false
 	case code == win32.ERROR_BAD_NET_NAME:
-		return found("a file server has no such share any more", "see whether the share was removed or renamed",
-			"then correct the PersistentVolume, or have the share made again")
+		return found("a file server has no such share any more",
+			"if it was removed on the server: have it made again, with this name",
+			"if it was renamed: make a new PersistentVolume and claim; the source of one cannot be changed")
 	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:
 		return found("a file server denies access to a mapped share",
 			"see whether the account may still use the share, and the firewall of the storage account")
@@ -184,11 +213,11 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 			"delete the pods that use it: for the next ones, the driver maps the share again")
 	case refuses(code):
 		return found("a file server refuses the credentials of a mapped share",
-			command("csi-proxyctl smb map %s --user USER --password-file FILE, with the new password", share),
-			"and put it into the secret of the driver")
+			"see on the server whether the account is there and may log on, and correct the driver's secret",
+			command("csi-proxyctl smb map %s --user USER --password-file FILE: pods go on", share))
 	default:
 		return found("a file server does not answer for a mapped share", testServer(server),
-			"look in Event Viewer, Applications and Services Logs, Microsoft, Windows, SMBClient")
+			smbLog)
 	}
 }
 
@@ -216,6 +245,18 @@ func (r *report) unused(byServer map[string][]string) {
 	}
 }
 
+// testPortal returns the step that shows whether an iSCSI portal answers.
+func (r *report) testPortal() string {
+	address, port := "ADDRESS", "3260"
+	if len(r.Portals) == 1 {
+		if a, p, err := net.SplitHostPort(r.Portals[0]); err == nil {
+			address, port = a, p
+		}
+	}
+	return command("check that the portal answers from this node: Test-NetConnection %s -Port %s",
+		argument{"ADDRESS", address}, argument{"PORT", port})
+}
+
 func (r *report) sessions() {
 	for _, s := range r.Seen.GetSessions() {
 		if !s.GetConnected() {
@@ -223,8 +264,7 @@ func (r *report) sessions() {
 				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",
 				append([]string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
 					r.missed()...),
-				"csi-proxyctl iscsi portal list",
-				"check that the portal answers from this node: Test-NetConnection ADDRESS -Port 3260")
+				"csi-proxyctl iscsi portal list", r.testPortal())
 		}
 	}
 }

@@ -50,12 +50,12 @@ func (r *report) operations() {
 	for _, server := range slices.Sorted(maps.Keys(byServer)) {
 		if server == "" {
 			r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer", byServer[server],
-				"look in Event Viewer, log System, sources disk, Ntfs and iScsiPrt, for a device that does not answer",
+				systemLog,
 				"repeat the call later: it joins the one that runs", agents)
 			continue
 		}
 		r.add(severity, "hung-operation", "the agent waits for a file server and gets no answer: "+server, byServer[server],
-			testServer(server), "look in Event Viewer, Applications and Services Logs, Microsoft, Windows, SMBClient", agents)
+			testServer(server), smbLog, agents)
 	}
 	if lines = r.running(slow, stuck); len(lines) > 0 {
 		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines,

@@ -2,7 +2,11 @@
 
 package doctor
 
-import "strings"
+import (
+	"strings"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
+)
 
 // services judges the Windows services that storage needs.
 func (r *report) services() {
@@ -11,7 +15,7 @@ func (r *report) services() {
 		smb, iscsi := strings.EqualFold(s.Name, "LanmanWorkstation"), strings.EqualFold(s.Name, "MSiSCSI")
 		stopped := s.Status != "running"
 		found := func(severity Severity, check, what string, do ...string) {
-			r.add(severity, check, what, []string{evidence(s)}, do...)
+			r.add(severity, check, what, append([]string{evidence(s)}, r.suffering(smb, iscsi)...), do...)
 		}
 		switch {
 		case smb && stopped:
@@ -37,6 +41,21 @@ func (r *report) services() {
 				command("csi-proxy service install -name %s -start", name))
 		}
 	}
+}
+
+// suffering names what uses shares, or iSCSI disks, without the service for them.
+func (r *report) suffering(smb, iscsi bool) (lines []string) {
+	for _, l := range r.Seen.GetLinks() {
+		if smb && l.GetKind() == admin.Target_TARGET_SHARE {
+			lines = append(lines, missingIn(lines, r.usersOf(l.GetTarget()))...)
+		}
+	}
+	for _, d := range r.Tree.Disks {
+		if iscsi && isISCSI(d) {
+			lines = append(lines, r.podsOn(d)...)
+		}
+	}
+	return lines
 }
 
 // startService returns the steps that start a service.
