@@ -110,7 +110,7 @@ func (s stepsLife) publish() {
 
 func (s stepsLife) expand() {
 	const request = `{"target_path":%q,"size_bytes":%d}`
-	s.step(codes.OutOfRange, "Expand", request, s.published(), int64(12<<30))
+	s.step(codes.Unavailable, "Expand", request, s.published(), int64(12<<30))
 	s.world(s.formatted(), fmt.Sprintf("grown %d 12G", s.number))
 	if got := s.step(codes.OK, "Expand", request, s.published(), int64(12<<30)); got.DiskBytes != 12<<30 ||
 		got.TotalBytes < 11<<30 {

@@ -146,7 +146,7 @@ func testManyDisks(t *testing.T, chromium *browser) {
 	b := chromium.open(t, s.url)
 	b.until(`document.querySelectorAll('.disk').length === 3`)
 	b.eval(`window.shownStorage = showStorage; window.made = n => ({tree: {disks: Array.from({length: 200}, (_, i) => (
-		{number: i, sizeBytes: String((i === 7 ? n : 1) * 2 ** 30), style: 'RAW', online: true, serialNumber: 'serial-' + i}))}, seen: {}});
+		{diskNumber: i, sizeBytes: String((i === 7 ? n : 1) * 2 ** 30), style: 'RAW', online: true, serialNumber: 'serial-' + i}))}, seen: {}});
 		showStorage = () => {}; shownStorage(made(1))`, nil)
 	b.until(`document.querySelectorAll('.disk').length === 200 && document.getElementById('tree').scrollHeight > document.getElementById('tree').clientHeight`)
 	b.fill(`document.getElementById('disk-filter')`, "serial-77")
