@@ -27,9 +27,9 @@ func Own() string {
 	return ""
 }
 
-// Started reports whether the Service Control Manager, services.exe, started this process. svc.IsWindowsService also asks
-// for session 0, where Wine's is not. Any process could try the dispatcher, but that may be taken for a service that is
-// starting elsewhere.
+// Started reports whether the Service Control Manager, services.exe, started this process. svc.IsWindowsService asks
+// for session 0 as well, where Wine's is not. Any process could try the dispatcher, but that may be taken for a service
+// that is starting elsewhere.
 func Started() bool {
 	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
 	if err != nil {
