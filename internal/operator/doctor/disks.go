@@ -5,18 +5,12 @@ package doctor
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
-
-// slack is how much smaller a file system may be than its partition, or a partition than its disk, before it counts as
-// not grown: alignment and the backup of a partition table take less.
-const slack = 16 << 20
 
 func (r *report) disks() {
 	for _, d := range r.Tree.Disks {
@@ -196,156 +190,6 @@ func (r *report) identities() {
 			strings.Join(shared[key], " and "), strings.Split(key, "\n"),
 			whereAttached, "a clone has the identity of its source: the storage system knows which one it is")
 	}
-}
-
-// grown finds a disk whose only data partition does not use all of it.
-func (r *report) grown(d treeview.Disk) {
-	end := int64(0)
-	for _, p := range d.Partitions {
-		end = max(end, p.OffsetBytes+p.SizeBytes)
-	}
-	formatted := slices.DeleteFunc(d.Volumes(), func(p treeview.Partition) bool { return !p.Volume.Formatted })
-	// With two volumes, either may be meant to get the space.
-	if !d.IsOnline() || d.System == nil || *d.System || len(formatted) != 1 || end == 0 ||
-		d.SizeBytes-end <= slack {
-		return
-	}
-	id := formatted[0].Volume.ID
-	r.add(Warning, "partition-smaller",
-		fmt.Sprintf("a disk is larger than what its volume uses: disk %d was grown, and the volume was not", d.Number),
-		append([]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
-			treeview.Size(end))}, r.usersOf(id)...),
-		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
-}
-
-func (r *report) volumes() {
-	for d, p := range r.Tree.Volumes() {
-		v := p.Volume
-		if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
-			r.add(Warning, "file-system-smaller",
-				fmt.Sprintf("a file system is smaller than its partition: on disk %d, growing it was not completed", d.Number),
-				append([]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
-					treeview.Size(p.SizeBytes))}, r.usersOf(v.ID)...),
-				command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
-		}
-	}
-}
-
-// lost judges volumes of which Windows does not tell what is on them. Those of Windows' own partitions are left out.
-func (r *report) lost() {
-	for d, p := range r.Tree.Volumes() {
-		v := p.Volume
-		name := r.nameOf(v.ID, append(slices.Clone(v.MountPoints), v.ID)[0]) // people know the path
-		evidence := append(describe(d), r.usersOf(v.ID)...)
-		switch {
-		case p.Kind == "EFI system" || p.Kind == "recovery":
-		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !unanswered(v.Unknown):
-			r.add(Problem, "volume-unreadable", "Windows cannot read a mounted volume: "+name,
-				append([]string{v.Unknown}, evidence...),
-				systemLog, "do not format it, and take a snapshot of the disk first",
-				command("then end its pods: chkdsk %s /scan changes nothing; /f repairs, and may lose files", argument{"PATH",
-					append(slices.Clone(v.MountPoints), v.ID)[0]}))
-		case v.Unknown != "":
-			r.add(Problem, "volume-not-answering", "a volume is there and does not answer: "+name,
-				append([]string{v.Unknown}, evidence...),
-				"look at its disk", systemLog,
-				"do not format or unmount it meanwhile: the data may be whole")
-		case !v.Formatted && len(v.MountPoints) > 0:
-			r.add(Problem, "volume-unreadable", "Windows knows no file system on a mounted volume: "+name,
-				append([]string{"volume " + v.ID}, evidence...),
-				"do not format it: the data may still be whole",
-				"restore the file system with a recovery tool, or the disk from a snapshot")
-		}
-	}
-}
-
-// full judges how full the volumes are that something uses, the node's own C: included.
-func (r *report) full() {
-	const most, nothing = 95, 1 << 20
-	for d, p := range r.Tree.Volumes() {
-		v := p.Volume
-		free := v.TotalBytes - v.UsedBytes
-		if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
-			continue
-		}
-		what, do := "a volume", "have its PersistentVolumeClaim grown, or files removed"
-		if d.IsSystem() {
-			what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
-		}
-		severity, rest := Warning, " is nearly full: "
-		if free < nothing {
-			severity, rest = Problem, " is full, and writing fails: "
-		}
-		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
-			treeview.Size(v.TotalBytes))}, describe(d)...)
-		r.add(severity, "volume-full", what+rest+r.nameOf(v.ID, v.MountPoints[0]), append(evidence, r.usersOf(v.ID)...), do)
-	}
-}
-
-// GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
-func GlobalmountKey(path string) string {
-	if _, _, staged := kubeletpath.ParseStaged(path); !staged {
-		return ""
-	}
-	return strings.ToLower(strings.TrimSuffix(path, `\`))
-}
-
-// driverOf returns the driver that staged a volume at a globalmount, "" if it is not known.
-func (r *report) driverOf(path string) string {
-	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
-		return driver
-	}
-	if _, driver, _ := kubeletpath.ParseStaged(path); driver != "pv" {
-		return driver
-	}
-	return ""
-}
-
-// ours reports whether a path lies below a working directory of the agent.
-func (r *report) ours(path string) bool {
-	dirs := r.Seen.GetWorkingDirectories()
-	return len(dirs) == 0 && below.MatchString(path) || slices.ContainsFunc(dirs, func(dir string) bool {
-		return strings.HasPrefix(strings.ToLower(path), strings.ToLower(dir+`\`))
-	})
-}
-
-// below matches paths below kubelet's directory, where the agent does not tell it.
-var below = regexp.MustCompile(`(?i)\\kubelet\\`)
-
-// owners judges who uses the disks: several CSI drivers one disk, or something that is none.
-func (r *report) owners() {
-	for _, d := range r.Tree.Disks {
-		if d.IsSystem() {
-			continue
-		}
-		drivers, elsewhere := r.stagedBy(d)
-		if len(drivers) > 1 {
-			r.add(Warning, "disk-of-two-drivers",
-				fmt.Sprintf("a disk is staged by several CSI drivers: disk %d by %s", d.Number, strings.Join(drivers, ", ")),
-				append(describe(d), r.podsOn(d)...),
-				whereAttached, "one of the drivers has taken another's disk, or did not unstage it: end what uses no pod")
-		}
-		if len(drivers) == 0 && elsewhere {
-			r.add(Note, "disk-not-of-kubernetes",
-				fmt.Sprintf("a disk is used outside kubelet's directory, by something that is no CSI driver: disk %d",
-					d.Number), describe(d))
-		}
-	}
-}
-
-// stagedBy returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
-// directories.
-func (r *report) stagedBy(d treeview.Disk) (drivers []string, elsewhere bool) {
-	for _, p := range d.Volumes() {
-		for _, path := range p.Volume.MountPoints {
-			if driver := r.driverOf(path); driver != "" {
-				drivers = append(drivers, driver)
-			}
-			elsewhere = elsewhere || !r.ours(path)
-		}
-	}
-	slices.Sort(drivers)
-	return slices.Compact(drivers), elsewhere
 }
 
 // described describes the disk with a number; nil: there is none.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
+)
+
+// GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
+func GlobalmountKey(path string) string {
+	if _, _, staged := kubeletpath.ParseStaged(path); !staged {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(path, `\`))
+}
+
+// driverOf returns the driver that staged a volume at a globalmount, "" if it is not known.
+func (r *report) driverOf(path string) string {
+	if driver := r.Staged[GlobalmountKey(path)].Driver; driver != "" {
+		return driver
+	}
+	if _, driver, _ := kubeletpath.ParseStaged(path); driver != "pv" {
+		return driver
+	}
+	return ""
+}
+
+// ours reports whether a path lies below a working directory of the agent.
+func (r *report) ours(path string) bool {
+	dirs := r.Seen.GetWorkingDirectories()
+	return len(dirs) == 0 && below.MatchString(path) || slices.ContainsFunc(dirs, func(dir string) bool {
+		return strings.HasPrefix(strings.ToLower(path), strings.ToLower(dir+`\`))
+	})
+}
+
+// below matches paths below kubelet's directory, where the agent does not tell it.
+var below = regexp.MustCompile(`(?i)\\kubelet\\`)
+
+// owners judges who uses the disks: several CSI drivers one disk, or something that is none.
+func (r *report) owners() {
+	for _, d := range r.Tree.Disks {
+		if d.IsSystem() {
+			continue
+		}
+		drivers, elsewhere := r.stagedBy(d)
+		if len(drivers) > 1 {
+			r.add(Warning, "disk-of-two-drivers",
+				fmt.Sprintf("a disk is staged by several CSI drivers: disk %d by %s", d.Number, strings.Join(drivers, ", ")),
+				append(describe(d), r.podsOn(d)...),
+				whereAttached, "one of the drivers has taken another's disk, or did not unstage it: end what uses no pod")
+		}
+		if len(drivers) == 0 && elsewhere {
+			r.add(Note, "disk-not-of-kubernetes",
+				fmt.Sprintf("a disk is used outside kubelet's directory, by something that is no CSI driver: disk %d",
+					d.Number), describe(d))
+		}
+	}
+}
+
+// stagedBy returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's
+// directories.
+func (r *report) stagedBy(d treeview.Disk) (drivers []string, elsewhere bool) {
+	for _, p := range d.Volumes() {
+		for _, path := range p.Volume.MountPoints {
+			if driver := r.driverOf(path); driver != "" {
+				drivers = append(drivers, driver)
+			}
+			elsewhere = elsewhere || !r.ours(path)
+		}
+	}
+	slices.Sort(drivers)
+	return slices.Compact(drivers), elsewhere
+}
