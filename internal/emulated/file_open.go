@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"slices"
@@ -35,20 +36,24 @@ func (n *Node) queryAttributes(path string) error {
 	if err != nil {
 		return err
 	}
-	at, err := n.reach(p, false, true)
-	if err != nil {
+	at, next, err := n.enter(p)
+	switch {
+	case next != nil:
+		return win32.ERROR_REPARSE_POINT_ENCOUNTERED
+	case err != nil || at.dir == nil:
 		return err
 	}
 	defer at.close()
+	info, err := hostfiles.Find(at.dir, at.name)
 	switch {
-	case at.dir != nil && at.entry == nil:
+	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND
-	case p.Slash && at.entry != nil && !at.entry.IsDir():
+	case err != nil:
+		return err
+	case p.Slash && !info.IsDir():
 		return win32.ERROR_INVALID_NAME
-	case at.dir == nil:
-		return nil
 	}
-	return at.content.admits(&fileHandle{info: at.entry.Info})
+	return at.content.admits(&fileHandle{info: info})
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
@@ -82,7 +87,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	if !hostfiles.IsFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.below(ntpath.Path{Volume: parent.content.id, Names: []string{name}}, follow)
+	at, next, err := parent.below(name, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +99,8 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	return at.open(kernel.ObjectIn(parent.object, name), how)
 }
 
-// below returns the place of a path below an open directory, or as next the path to which a link leads.
-func (h *fileHandle) below(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
+// below returns the place of a name in an open directory, or as next the path to which a link of that name leads.
+func (h *fileHandle) below(name string, follow bool) (at *location, next *ntpath.Path, err error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.Server, c.share.Share)
@@ -110,9 +115,9 @@ func (h *fileHandle) below(p ntpath.Path, follow bool) (at *location, next *ntpa
 	if err != nil {
 		return nil, nil, err
 	}
-	at = &location{content: c, dir: dir, above: slices.Clip(h.names)}
+	at = &location{content: c, dir: dir, above: slices.Clip(h.names), name: name}
 	if err = hostfiles.CheckNotLink(dir); err == nil {
-		next, err = at.descend(p, 0, follow)
+		next, err = at.look(ntpath.Path{Volume: c.id, Names: []string{name}}, follow)
 	}
 	if err != nil || next != nil {
 		at.close()

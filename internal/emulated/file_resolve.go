@@ -81,34 +81,48 @@ func (n *Node) reach(p ntpath.Path, follow, straight bool) (*location, error) {
 // walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
 // instead.
 func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
-	c, p, err := n.fileSystemOf(p)
-	if err != nil {
-		return nil, nil, err
+	at, next, err = n.enter(p)
+	if err != nil || next != nil || at.dir == nil {
+		return at, next, err
 	}
-	if len(p.Names) == 0 {
-		return &location{content: c}, nil, nil
-	}
-	at = &location{content: c}
-	parents := p.Names[:len(p.Names)-1]
-	at.dir, at.above = hostfiles.OpenStraight(c.top, parents)
-	if at.dir == nil { // one of them is a link, or spelled in another way: descend enters each, from the top
-		if at.dir, err = c.root.OpenRoot("."); err != nil {
-			return nil, nil, err
-		}
-	}
-	if next, err = at.descend(p, len(at.above), follow); err != nil || next != nil {
+	if next, err = at.look(p, follow); err != nil || next != nil {
 		at.close()
 		return nil, next, err
 	}
 	return at, nil, nil
 }
 
-// descend goes along a path from its name with the number start. If next is not nil, it is where a link on the way
-// leads.
-func (p *location) descend(path ntpath.Path, start int, follow bool) (next *ntpath.Path, err error) {
-	end := len(path.Names) - 1
-	for i := start; i < end; i++ {
-		e, below, err := hostfiles.Enter(p.dir, path.Names[i])
+// enter is walk up to the last name of a path, at which it does not look.
+func (n *Node) enter(p ntpath.Path) (at *location, next *ntpath.Path, err error) {
+	c, p, err := n.fileSystemOf(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	at = &location{content: c}
+	if len(p.Names) == 0 {
+		return at, nil, nil
+	}
+	end := len(p.Names) - 1
+	at.name = p.Names[end]
+	at.dir, at.above = hostfiles.OpenStraight(c.top, p.Names[:end])
+	if at.dir != nil {
+		return at, nil, nil
+	}
+	// one of them is a link, or spelled in another way: descend enters each, from the top
+	if at.dir, err = c.root.OpenRoot("."); err != nil {
+		return nil, nil, err
+	}
+	if next, err = at.descend(p); err != nil || next != nil {
+		at.close()
+		return nil, next, err
+	}
+	return at, nil, nil
+}
+
+// descend enters the directories of a path. If next is not nil, it is where a link on the way leads.
+func (p *location) descend(path ntpath.Path) (next *ntpath.Path, err error) {
+	for i, name := range path.Names[:len(path.Names)-1] {
+		e, below, err := hostfiles.Enter(p.dir, name)
 		switch {
 		case err == nil && e.Tag != 0:
 			return p.content.follow(p, e, path, i)
@@ -120,13 +134,17 @@ func (p *location) descend(path ntpath.Path, start int, follow bool) (next *ntpa
 		p.close()
 		p.dir, p.above = below, append(p.above, e.Name)
 	}
-	p.name = path.Names[end]
+	return nil, nil
+}
+
+// look finds the entry of the last name of a path. If next is not nil, the entry is a link that leads there.
+func (p *location) look(path ntpath.Path, follow bool) (next *ntpath.Path, err error) {
 	e, err := hostfiles.Lookup(p.dir, p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err == nil && e.Tag != 0 && follow:
-		return p.content.follow(p, e, path, end)
+		return p.content.follow(p, e, path, len(path.Names)-1)
 	case err == nil:
 		p.name, p.entry = hostfiles.WindowsName(e.Name), &e
 	}

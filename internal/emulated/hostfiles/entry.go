@@ -125,6 +125,12 @@ func Enter(dir *os.Root, name string) (e Entry, below *os.Root, err error) {
 // errFound ends the search of a directory.
 var errFound = errors.New("found")
 
+// Find is Lookup of what is asked only whether it is there: it does not tell a reparse point from a directory.
+func Find(dir *os.Root, name string) (os.FileInfo, error) {
+	_, info, err := find(dir, name)
+	return info, err
+}
+
 // find returns the stored name of what Lookup finds.
 func find(dir *os.Root, name string) (stored string, info os.FileInfo, err error) {
 	if IsReserved(name) {
