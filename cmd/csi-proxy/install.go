@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
@@ -138,16 +137,6 @@ func securing(program, path string) string {
 	return fileowner.Cure(path, true)
 }
 
-// tightenLogs closes the default directory of logs to Users, as an earlier release has made it. A directory that the
-// operator has named keeps its access list.
-func tightenLogs() error {
-	dir := filepath.Dir(app.OnDriveC(defaultLogFile))
-	if err := fileowner.TightenEarlier(dir); err != nil {
-		return fmt.Errorf("users may still read the logs in %s: %w", dir, err)
-	}
-	return nil
-}
-
 func (c serviceCommand) install(ctx context.Context, i installation) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -167,9 +156,6 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 	}
 	if _, err := records.MachineDir(); err != nil {
 		return err
-	}
-	if err := tightenLogs(); err != nil {
-		c.print("warning: %v", err)
 	}
 	before, err := c.scm.Query(c.name)
 	if err != nil && !errors.Is(err, winservice.ErrNotInstalled) {

@@ -42,9 +42,6 @@ func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
 	// rest of the start.
 	c.Node.OwnService = sync.OnceValue(winservice.Own)
 	c.Kernel = windows.New()
-	if err := tightenLogs(); err != nil {
-		klog.FromContext(ctx).Error(err, "the log's directory stays as it is")
-	}
 	var err error
 	if c.Node.Records, err = records.MachineDir(); err != nil {
 		klog.FromContext(ctx).Error(err, "StageShare is refused until the agent is started again")

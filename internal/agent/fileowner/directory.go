@@ -24,10 +24,3 @@ func MakeDirectory(path string) error { return makeDirectory(path, readable) }
 // MakePrivateDirectory makes a directory for logs or other records, which on Windows only SYSTEM and Administrators may
 // read and change, with its missing parents, which others may need as well, as MakeDirectory makes them.
 func MakePrivateDirectory(path string) error { return makeDirectory(path, private) }
-
-// TightenEarlier makes a directory private that an earlier release has made, by its owner and its access list, and the
-// log files and records in it. All others stay as they are, and a missing one and a link do, too.
-func TightenEarlier(path string) error { return tighten(path, isReadable) }
-
-// Tighten is TightenEarlier for a directory of any list, which still SYSTEM or Administrators must own.
-func Tighten(path string) error { return tighten(path, isNotPrivate) }

@@ -12,6 +12,3 @@ import (
 
 // makeDirectory leaves the access list to Windows.
 func makeDirectory(path string, _ win32.AccessList) error { return os.MkdirAll(path, 0o750) }
-
-// tighten does nothing: no earlier release gave more.
-func tighten(string, func(win32.AccessList) bool) error { return nil }

@@ -25,24 +25,17 @@ func MachineDir() (string, error) {
 	if err := fileowner.MakePrivateDirectory(base); err != nil {
 		return "", fmt.Errorf("the directory for records: %w", err)
 	}
-	// What others may have put into an open directory would look like the agent's own once the one above is tightened.
+	// What others may have put into an open directory would look like the agent's own once the one above is closed.
 	if err := safe(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", errors.Join(safe(base), err)
 	}
-	err := fileowner.Tighten(base)
-	if err == nil {
-		err = safe(base)
+	if err := safe(base); err != nil {
+		return "", err
 	}
-	if err == nil {
-		err = fileowner.MakePrivateDirectory(dir)
+	if err := fileowner.MakePrivateDirectory(dir); err != nil {
+		return "", err
 	}
-	if err == nil {
-		err = fileowner.TightenEarlier(dir)
-	}
-	if err == nil {
-		err = safe(dir)
-	}
-	if err != nil {
+	if err := safe(dir); err != nil {
 		return "", err
 	}
 	return dir, nil
