@@ -51,7 +51,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// OpenCall counts a call or stream until done, or returns an error if the connection's client, or all, have too many.
+// OpenCall counts a call until done, or returns an error if the connection's client, or all, have too many.
 func (c *Conn) OpenCall() (done func(), err error) {
 	client, cs := c.client, c.client.clients
 	cs.mu.Lock()

@@ -14,7 +14,7 @@ type Limits struct {
 	// Connections is how many connections may be open, and ClientConnections how many of one client. Beyond either, the
 	// connection that has been idle for longest is closed: of the client, or of the one that has most.
 	Connections, ClientConnections int
-	// Calls is how many calls and streams may be open, and ClientCalls how many of one client. Further ones are refused.
+	// Calls is how many calls may be open, and ClientCalls how many of one client. Further ones are refused.
 	Calls, ClientCalls int
 	// ConnectionWaits is how many calls of a connection may wait for hardware. Further ones are refused. It is below the
 	// streams of a connection, or these waits would keep its other calls in the client.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -14,21 +13,14 @@ import (
 const healthLimit = 30 * time.Second
 
 // healthService returns the unary methods of gRPC's health service as rows of a table. gRPC's own handlers read the
-// request before any interceptor runs, where nothing counts clients that send only headers.
+// request before any interceptor runs, where nothing counts clients that send only headers. Watch, a stream, is left
+// out: clients take its absence for health.
+// https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 func healthService(h *health.Server) Service {
 	return Service{Name: healthpb.Health_ServiceDesc.ServiceName, Methods: []Method{
 		Unary("Check", healthLimit, h.Check),
 		Unary("List", healthLimit, h.List),
 	}}
-}
-
-// healthDescription describes the whole service.
-func healthDescription(h *health.Server) *grpc.ServiceDesc {
-	desc := healthService(h).description()
-	desc.HandlerType = healthpb.Health_ServiceDesc.HandlerType
-	desc.Streams = healthpb.Health_ServiceDesc.Streams
-	desc.Metadata = healthpb.Health_ServiceDesc.Metadata
-	return desc
 }
 
 // isHealth reports whether a path on the wire belongs to the health service.

@@ -29,7 +29,7 @@ import (
 const (
 	maxRequestBytes = 64 << 10 // a request is a few paths
 	maxHeaderBytes  = 4 << 10  // clients send none of their own
-	maxStreams      = 64       // concurrent calls and other streams
+	maxStreams      = 64       // concurrent calls
 	// bytes of a request that are buffered before they are read; fixed, or clients could raise it
 	streamWindow = 64 << 10
 	minPing      = 5 * time.Second // between a client's keepalive pings
@@ -118,7 +118,6 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.UnaryInterceptor(p.unary),
-		grpc.StreamInterceptor(p.stream),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -126,12 +125,11 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
-	g.RegisterService(healthDescription(r.health), r.health)
+	g.RegisterService(healthService(r.health).description(), nil)
 	for _, service := range r.endpoint.Services {
 		g.RegisterService(service.description(), nil)
 		r.health.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)
 	}
-	reflect(g)
 	return g
 }
 
