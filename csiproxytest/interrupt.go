@@ -3,16 +3,17 @@
 package csiproxytest
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"reflect"
+	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 )
 
 // retries is how often an operation that was interrupted is repeated, as kubelet does, which never stops. A connection
@@ -49,7 +50,7 @@ const sampled = 7
 //	}
 func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
-	interruptAt(t, func(p point) bool { return p.changes }, setup, operation)
+	Interruption{Setup: setup, Operation: operation}.Run(t)
 }
 
 // InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look. It tests the
@@ -57,168 +58,158 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node,
 	operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
-	interruptAt(t, func(point) bool { return true }, setup, operation)
+	Interruption{Setup: setup, Operation: operation, Everywhere: true}.Run(t)
 }
 
-func interruptAt(t *testing.T, wanted func(point) bool, setup func(t testing.TB) *Node,
-	operation func(ctx context.Context, n *Node) error) {
+// An Interruption is Interrupt with choices.
+type Interruption struct {
+	// Setup and Operation are those of Interrupt.
+	Setup     func(t testing.TB) *Node
+	Operation func(ctx context.Context, n *Node) error
+	// Repeat is what the driver does when the operation has failed. Nil: the operation.
+	Repeat func(ctx context.Context, n *Node) error
+	// Retries is how often it is repeated until it must have succeeded. 0: three times.
+	Retries int
+	// Everywhere is InterruptEverywhere's choice.
+	Everywhere bool
+	// Disturbances are what happens at each call. Nil: Interrupt's.
+	Disturbances []Disturbance
+	// State returns what a repetition must leave as the operation does, compared as JSON. Nil: Interrupt's.
+	State func(n *Node) any
+	// Judge looks at the error with which the disturbed operation ended, and returns whether that was all: it is not
+	// repeated then. Nil: it always is.
+	Judge func(t *testing.T, n *Node, err error) (over bool)
+	// Try chooses among the disturbances of all calls, which are counted from 0. Nil: all, and with go test -short every
+	// seventh.
+	Try func(number int) bool
+}
+
+// Run interrupts the operation.
+func (i Interruption) Run(t *testing.T) {
 	t.Helper()
-	n := setup(t)
-	before, after := n.Save(), n.Newest()
-	if err := operation(t.Context(), n); err != nil {
-		t.Fatalf("the operation fails without any interruption: %v", err)
+	i.Retries = cmp.Or(i.Retries, retries)
+	if i.Repeat == nil {
+		i.Repeat = i.Operation
 	}
-	points := slices.DeleteFunc(pointsOf(n.Find(Query{After: after})), func(p point) bool { return !wanted(p) })
+	if i.Disturbances == nil {
+		i.Disturbances = interruptions()
+	}
+	if i.State == nil {
+		i.State = func(n *Node) any { return n.outcome() }
+	}
+	if i.Try == nil {
+		i.Try = func(number int) bool { return !testing.Short() || number%sampled == 0 }
+	}
+	n := i.Setup(t)
+	before := n.Save()
+	points, want := i.undisturbed(t, n, before, false)
 	if len(points) == 0 {
 		t.Fatal("the operation calls nothing that could be interrupted")
 	}
-	want := n.outcome()
-	whole := n.t
-	for i, p := range points {
-		for j, k := range kinds {
-			if testing.Short() && (i*len(kinds)+j)%sampled != 0 {
+	rebooted := "" // what disturbances that reboot must leave
+	number, tried, unmet := 0, 0, 0
+	for _, p := range points {
+		for _, d := range i.Disturbances {
+			if !d.fits(p) {
 				continue
 			}
-			t.Run(p.name()+"/"+k.name, func(t *testing.T) {
-				n.t = t
-				defer func() {
-					if t.Failed() && !n.reported {
-						t.Logf("the node of the failed interruption:\n%s", n.report())
-						n.reported = true // one is enough: the next ones are often the same
-					}
-					n.t = whole
-				}()
-				n.Restore(before)
-				n.interrupt(t, k, p, operation)
-				if got := n.outcome(); !reflect.DeepEqual(got, want) {
-					t.Errorf("the operation and its repetition left\n%v\nwithout interruption it leaves\n%v", got, want)
+			number++
+			if !i.Try(number - 1) {
+				continue
+			}
+			leaves := want
+			if d.Reboots {
+				if rebooted == "" {
+					_, rebooted = i.undisturbed(t, n, before, true)
+				}
+				leaves = rebooted
+			}
+			tried++
+			t.Run(p.name()+"/"+d.Name, func(t *testing.T) {
+				defer n.within(t)()
+				if !i.disturb(t, n, before, d, p, leaves) {
+					unmet++
 				}
 			})
 		}
 	}
-}
-
-// A point is one call of an operation.
-type point struct {
-	calls   Calls
-	number  int  // of the calls like it, from 1
-	changes bool // the node, or it is one of the driver
-}
-
-func (p point) name() string {
-	name := p.calls.Function + p.calls.ControlCode
-	if p.calls.Function == "DeviceIoControl" {
-		name = p.calls.ControlCode
+	if unmet*10 > tried {
+		t.Errorf("the operation did not come to %d of %d calls again: it makes others each time", unmet, tried)
 	}
-	if p.calls.Method != "" {
-		name = strings.TrimPrefix(strings.ReplaceAll(p.calls.Method, "/", "."), ".")
-	}
-	return fmt.Sprintf("%s#%d", name, p.number)
 }
 
-// pointsOf returns the calls of drivers, and the kernel calls that were made for them.
-func pointsOf(entries []*nodeapi.JournalEntry) (points []point) {
-	ofDriver := map[string]bool{}
-	for _, e := range entries {
-		if strings.HasPrefix(e.GetApi().GetEndpoint(), "csi-proxy-") {
-			ofDriver[e.GetRequestId()] = true
-		}
-	}
-	numbers := map[Calls]int{}
-	for _, e := range entries {
-		if !ofDriver[e.GetRequestId()] {
-			continue
-		}
-		calls, changes := Calls{Method: e.GetApi().GetMethod()}, true
-		if k := e.GetKernel(); k != nil {
-			calls = Calls{Function: k.GetFunction(), ControlCode: k.GetControlCode()}
-			changes = k.GetChanges()
-		}
-		numbers[calls]++
-		points = append(points, point{calls, numbers[calls], changes})
-	}
-	return points
-}
-
-// A kind is a way to interrupt a call.
-type kind struct {
-	name         string
-	death, after bool
-}
-
-var kinds = []kind{{"fails", false, false}, {"fails after effect", false, true}, {"death before", true, false},
-	{"death after effect", true, true}}
-
-// interrupt runs an operation, interrupts it, and repeats it until it succeeds.
-func (n *Node) interrupt(t *testing.T, k kind, p point, operation func(context.Context, *Node) error) {
+// undisturbed runs the operation on the node as it was, perhaps after a reboot. It returns its calls and what it leaves.
+func (i Interruption) undisturbed(t *testing.T, n *Node, before Snapshot, reboot bool) (points []point, left string) {
 	t.Helper()
-	calls := p.calls
-	calls.Skip, calls.Times = p.number-1, 1
-	var err error
-	if k.death {
-		err = n.die(t, calls, k.after, operation)
-	} else {
-		end := n.failOnce(calls, k.after)
-		err = operation(t.Context(), n)
-		end() // it may have met fewer such calls this time
+	n.Restore(before) // a new agent asks more than one that knows where things are
+	if reboot {
+		n.Reboot()
 	}
-	for try := 0; err != nil && try < retries; try++ {
-		err = operation(t.Context(), n)
+	newest := n.Newest()
+	err := i.Operation(t.Context(), n)
+	for try := 0; status.Code(err) == codes.Unavailable && try < retries; try++ { // as in disturb
+		newest = n.Newest()
+		err = i.Operation(t.Context(), n)
+	}
+	if err != nil {
+		t.Fatalf("the operation fails without any interruption: %v", err)
+	}
+	entries := n.Find(Query{After: newest})
+	n.must("looking for calls to interrupt", transcript.Complete(entries, newest))
+	points = slices.DeleteFunc(pointsOf(entries), func(p point) bool { return !i.Everywhere && !p.changes })
+	return points, i.left(n)
+}
+
+// left is what State returns.
+func (i Interruption) left(n *Node) string {
+	n.t.Helper()
+	text, err := json.MarshalIndent(i.State(n), "", "  ")
+	n.must("writing the state of the node", err)
+	return string(text) + "\n"
+}
+
+// within makes a part of the test the node's own, until it ends.
+func (n *Node) within(t *testing.T) (end func()) {
+	whole := n.t
+	n.t = t
+	return func() {
+		if t.Failed() && !n.reported {
+			t.Logf("the node of the failed interruption:\n%s", n.report())
+			n.reported = true // one is enough: the next ones are often the same
+		}
+		n.t = whole
+	}
+}
+
+// disturb runs the operation, disturbs it at a call, and repeats it until it succeeds. It returns whether it came to
+// that call.
+func (i Interruption) disturb(t *testing.T, n *Node, before Snapshot, d Disturbance, p point, want string) (met bool) {
+	t.Helper()
+	n.Restore(before)
+	calls := p.calls
+	calls.Skip, calls.Times = p.number-1, cmp.Or(d.Times, 1)
+	met, err := d.run(t, n, calls, i.Operation)
+	for try := 0; !met && err != nil && try < retries; try++ { // it met a connection that putting the node back has cut
+		n.Restore(before)
+		met, err = d.run(t, n, calls, i.Operation)
+	}
+	if met && i.Judge != nil && i.Judge(t, n, err) {
+		return true
+	}
+	if met && d.Repair != nil {
+		d.Repair(t, n)
+	}
+	repeat := err != nil || d.Repair != nil || d.Dies
+	for try := 0; repeat && try < i.Retries; try++ {
+		err = i.Repeat(t.Context(), n)
+		repeat = err != nil
 	}
 	if err != nil {
 		t.Errorf("the repetition fails: %v", err)
 	}
-}
-
-// failOnce makes one call fail.
-func (n *Node) failOnce(calls Calls, after bool) (end func()) {
-	switch {
-	case calls.Method != "" && after:
-		return n.CutAfter(calls)
-	case calls.Method != "":
-		return n.FailRPC(calls, codes.Unavailable, "interrupted by the test")
-	case after:
-		return n.FailAfter(calls, ERROR_NOT_READY)
-	default:
-		return n.Fail(calls, ERROR_NOT_READY)
+	if got := i.left(n); got != want {
+		t.Errorf("what the operation and its repetition left, compared with the operation without interruption:\n%s",
+			diff.Diff("whole", []byte(want), "interrupted", []byte(got)))
 	}
-}
-
-// die runs an operation until it reaches a call, and lets the agent die there: what the node keeps at that moment is
-// all that the next agent finds. It returns the error of the operation, whose connections were cut.
-func (n *Node) die(t *testing.T, calls Calls, after bool, operation func(context.Context, *Node) error) error {
-	t.Helper()
-	hang := n.Hang
-	if after {
-		hang = n.HangAfter
-	}
-	reached, release := hang(calls)
-	defer release()
-	ended := make(chan error, 1)
-	go func() { ended <- operation(t.Context(), n) }()
-	select {
-	case err := <-ended: // without such a call
-		return err
-	case <-reached:
-	}
-	kept := n.Save()
-	n.Restore(kept)
-	return <-ended
-}
-
-// outcome is what an operation leaves on a node, in the terms of the driver.
-type outcome struct {
-	Mounts   []string
-	Mappings []Mapping
-	Sessions []Session
-	Links    []Link
-}
-
-// outcome returns it. Volumes are left out, as each format gives them another id.
-func (n *Node) outcome() outcome {
-	o := outcome{Mappings: n.Mappings(), Sessions: n.Sessions(), Links: n.Links(n.KubeletDir())}
-	for _, m := range n.Mounts() {
-		o.Mounts = append(o.Mounts, m.Path)
-	}
-	return o
+	return met
 }

@@ -3,10 +3,12 @@
 package reliability
 
 import (
-	"fmt"
+	"cmp"
 	"os"
 	"syscall"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
@@ -29,52 +31,41 @@ var hostFailures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.
 // TestHostFailures lets each operation on the host's files fail in each example, once, or that and each later one until
 // the call has answered. When the cause has gone, the driver's retry reaches the state of the undisturbed call.
 func TestHostFailures(t *testing.T) {
-	var total sweepCounts
-	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i, &total) })
-	total.tell(t)
+	eachExample(t, 7, 3, func(t *testing.T, i int, e swept) { e.failHost(t, i) })
 }
 
-func (e swept) failHost(t *testing.T, subject int, total *sweepCounts) {
+func (e swept) failHost(t *testing.T, subject int) {
 	t.Helper()
-	want, _ := e.undisturbed(t, goesOn)
-	step := stepOfHost()
+	w, i := e.interruption()
+	n := i.Setup(t)
+	before := n.Save()
+	n.Restore(before)
+	w.OK(i.Operation(t.Context(), n))
+	want, step := w.state(), stepOfHost()
 	for point := subject % step; ; point += step {
-		target, stays := point/2, point%2 == 1
+		n.Restore(before)
+		target, stays, operations, met := point/2, point%2 == 1, 0, ""
 		failure := hostFailures[(target+subject)%len(hostFailures)]
-		met, operations := e.failOperation(t, target, failure, stays, want)
+		w.host = func(change, path string) error {
+			if operations++; operations-1 == target || stays && operations > target {
+				met = cmp.Or(met, change+" "+path)
+				return failure
+			}
+			return nil
+		}
+		err := i.Operation(t.Context(), n)
+		w.host = nil
 		if met == "" {
-			total.there(2 * operations)
+			testnode.Tried(t, false, max(0, 2*operations-point/step))
 			return
 		}
-		total.add(fmt.Sprintf("%v, %s", failure, map[bool]string{false: "once", true: "until the answer"}[stays]), 1)
-		if t.Failed() {
-			t.Fatalf("%s failed with %v, until the answer: %t", met, failure, stays)
+		testnode.Tried(t, true, 1)
+		i.Judge(t, n, err)
+		if err != nil {
+			err = e.again(w)
+		}
+		if diff := gocmp.Diff(want, w.state()); diff != "" || err != nil {
+			t.Fatalf("%s failed with %v, until the answer: %t: the retry: %v\n(-want +got):\n%s", met, failure, stays, err, diff)
 		}
 	}
-}
-
-// failOperation plays one failure and returns the operation that it met, and how many there were.
-func (e swept) failOperation(t *testing.T, target int, failure error, stays bool,
-	want state) (met string, operations int) {
-	t.Helper()
-	w := e.prepared(t)
-	defer w.end()
-	w.host = func(change, path string) error {
-		if operations++; operations-1 == target || stays && operations > target {
-			if met == "" {
-				met = change + " " + path
-			}
-			return failure
-		}
-		return nil
-	}
-	err := e.call(w)
-	w.host = nil
-	if met == "" {
-		return "", operations
-	}
-	if wrong := e.judge(w, err, want, goesOn, true); wrong != "" {
-		t.Error(wrong)
-	}
-	return met, operations
 }

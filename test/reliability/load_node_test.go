@@ -6,13 +6,14 @@ import (
 	"context"
 	crand "crypto/rand"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -54,11 +55,14 @@ func open(t *testing.T) *loadNode {
 	return p
 }
 
+// quiet throws away what is logged of thousands of provoked failures.
+var quiet = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(io.Discard)))
+
 func (p *loadNode) start() error {
 	a, err := emulation.Start(context.Background(), emulation.Config{
 		StateDir: p.dir, Node: emulated.Options{},
 		Config: agent.Config{Node: node.Config{Interceptor: p.injectFault, RequirePrivacy: true},
-			Transport: transport.Options{PipePrefix: p.pipes}, Server: server.Options{Logger: klog.New(quiet{})}},
+			Transport: transport.Options{PipePrefix: p.pipes}, Server: server.Options{Logger: quiet}},
 	})
 	if err != nil {
 		return err

@@ -9,17 +9,14 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
-	"k8s.io/klog/v2"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -31,7 +28,6 @@ import (
 func TestReadsChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	defer w.end()
 	formatted(w)
 	offline := w.Volumes(theDisk)[0]
 	for _, one := range scenario.DefaultSwitches().List() {
@@ -60,7 +56,7 @@ func TestReadsChangeNothing(t *testing.T) {
 		"address":    {caller.Array},
 		"iqn":        {caller.OpenTarget},
 	}
-	connection := server.NewLocal(apis.All(w.node), server.Options{Logger: klog.New(quiet{})})
+	connection := w.node.Agent.Local()
 	for _, path := range policy.Methods() {
 		if m, _ := node.MethodAt(path); !m.Reads {
 			continue
@@ -68,11 +64,11 @@ func TestReadsChangeNothing(t *testing.T) {
 		ask := requests(t, path)
 		asked := 0
 		for i, count := 0, 1; i < count; i++ {
-			w.around.watch(0, nil)
+			w.node.Faults.Calls()
 			var request, response proto.Message
 			request, response, count = ask(values, i)
 			_ = connection.Invoke(t.Context(), path, request, response) // what an offline disk refuses has been asked for
-			calls, _ := w.around.watched()
+			calls := w.node.Faults.Calls()
 			asked += len(calls)
 			changesNothing(t, path, calls)
 		}
@@ -80,15 +76,15 @@ func TestReadsChangeNothing(t *testing.T) {
 			t.Errorf("%s makes no kernel call", path)
 		}
 	}
-	own := w.node.For(operation.Everything())
-	w.around.watch(0, nil)
+	agent, err := w.node.Agent.Node()
+	w.OK(err)
+	w.node.Faults.Calls()
 	var parts []api.Part
 	for part := range api.Part_name {
 		parts = append(parts, api.Part(part))
 	}
-	admin.FactsOf(t.Context(), own, parts...)
-	calls, _ := w.around.watched()
-	changesNothing(t, "the admin endpoint", calls)
+	admin.FactsOf(t.Context(), agent.For(operation.Everything()), parts...)
+	changesNothing(t, "the admin endpoint", w.node.Faults.Calls())
 }
 
 // requests returns a function that makes the i-th request of a method, of values by the end of a field's name, and says

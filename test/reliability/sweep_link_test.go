@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -21,52 +21,34 @@ func TestLinkCutBeforeItsTarget(t *testing.T) {
 	const at = plugins + `\share`
 	mapLinked := mapShare(caller.Share, at, caller.Password)
 	for _, rebooted := range []bool{false, true} {
-		cut := newWorld(t)
-		cut.around.watch(callOf(t, mapLinked, win32.FSCTL_SET_REPARSE_POINT), func(call kernel.Call, do func() error) error {
-			return dieBefore(cut, call, do)
-		})
-		if err := mapLinked(cut); err == nil {
-			t.Fatal("the call of the agent that died succeeds")
-		}
-		cut.restart(rebooted)
-
-		byDriver := newWorld(t)
-		byDriver.OK(mapShare(caller.Share, "", caller.Password)(byDriver))
-		byDriver.OK(byDriver.Mkdir(at))
-		byDriver.restart(rebooted)
-		if diff := byDriver.state().diff(cut.state()); diff != "" {
-			t.Errorf("rebooted: %t: the node tells the directories apart (-a driver's +the cut call's):\n%s", rebooted, diff)
-		}
-
-		for name, w := range map[string]*world{"the cut call's": cut, "a driver's": byDriver} {
-			before := w.state()
-			err := mapLinked(w)
-			if status.Code(err) != codes.AlreadyExists || !strings.Contains(err.Error(), "remove it with Rmdir") {
-				t.Errorf("rebooted: %t: over %s directory: %v, want AlreadyExists and Rmdir", rebooted, name, err)
+		cut, i := swept{call: mapLinked}.interruption()
+		i.Disturbances = []csiproxytest.Disturbance{{Name: "agent dies", Dies: true, Reboots: rebooted,
+			At: func(call csiproxytest.Calls) bool { return call.ControlCode == "FSCTL_SET_REPARSE_POINT" }}}
+		i.Judge = func(t *testing.T, _ *csiproxytest.Node, err error) bool {
+			if err == nil {
+				t.Fatal("the call of the agent that died succeeds")
 			}
-			if diff := before.diff(w.state()); diff != "" {
-				t.Errorf("rebooted: %t: over %s directory the retry changes (-before +after):\n%s", rebooted, name, diff)
+			byDriver := newWorld(t)
+			byDriver.OK(mapShare(caller.Share, "", caller.Password)(byDriver))
+			byDriver.OK(byDriver.Mkdir(at))
+			byDriver.restart(rebooted)
+			if diff := cmp.Diff(byDriver.state(), cut.state()); diff != "" {
+				t.Errorf("the node tells the directories apart (-a driver's +the cut call's):\n%s", diff)
 			}
-			w.OK(rmdir(at, false)(w))
-			w.OK(mapLinked(w))
-			w.end()
+			for name, w := range map[string]*world{"the cut call's": cut, "a driver's": byDriver} {
+				before := w.state()
+				err := mapLinked(w)
+				if status.Code(err) != codes.AlreadyExists || !strings.Contains(err.Error(), "remove it with Rmdir") {
+					t.Errorf("over %s directory: %v, want AlreadyExists and Rmdir", name, err)
+				}
+				if diff := cmp.Diff(before, w.state()); diff != "" {
+					t.Errorf("over %s directory the retry changes (-before +after):\n%s", name, diff)
+				}
+				w.OK(rmdir(at, false)(w))
+				w.OK(mapLinked(w))
+			}
+			return true
 		}
+		i.Run(t)
 	}
-}
-
-// callOf returns the number of the first kernel call with a control code that an undisturbed call makes.
-func callOf(t *testing.T, call func(*world) error, code uint32) int {
-	t.Helper()
-	w := newWorld(t)
-	defer w.end()
-	w.around.watch(0, nil)
-	w.OK(call(w))
-	calls, _ := w.around.watched()
-	for number, c := range calls {
-		if c.Code == code {
-			return number
-		}
-	}
-	t.Fatalf("none of %d kernel calls has the code %#x", len(calls), code)
-	return 0
 }

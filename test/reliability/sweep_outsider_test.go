@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // tooLate: Windows removes the mount point at a path, whichever volume it is for, so that one call later is too late.
-func tooLate(call kernel.Call) bool {
+func tooLate(call csiproxytest.Calls) bool {
 	return call.Function == "FinalPath" || call.Function == "DeleteVolumeMountPoint"
 }
 
@@ -69,35 +69,29 @@ func TestOutsiders(t *testing.T) {
 	} {
 		outsiders := func(t *testing.T, objects bool) {
 			t.Helper()
-			for number, more := 0, true; more; number += every {
-				more = func() bool {
-					w := swept{prepare: c.prepare}.prepared(t)
-					defer w.end()
-					w.OK(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
-					could := false
-					w.around.watch(number, func(call kernel.Call, do func() error) error {
-						if !tooLate(call) {
-							could = c.meddle(w)
-						}
-						return do()
-					})
-					err := c.call(w)
-					if _, hit := w.around.watched(); !hit {
-						return false
-					}
-					if !could {
-						return true
-					}
-					met.Add(1)
-					if got := w.state().Files[fmt.Sprintf("volume of disk %d, partition 2: /data", bystander)]; got != "precious" {
-						t.Errorf("at call %d: the volume lost its file; the call's result is %v", number, err)
-					}
-					if verdict := c.verdict(w); verdict != "" {
-						t.Errorf("at call %d: %s; the call's result is %v", number, verdict, err)
-					}
+			could := false
+			w, i := swept{call: c.call, prepare: func(w *world) {
+				c.prepare(w)
+				w.OK(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
+			}}.interruption()
+			i.Everywhere = true
+			i.Try = func(number int) bool { return number%every == 0 }
+			i.Disturbances = []csiproxytest.Disturbance{{Name: "outsider", Meanwhile: func(*csiproxytest.Node) { could = c.meddle(w) },
+				At: func(call csiproxytest.Calls) bool { return call.Function != "" && !tooLate(call) }}}
+			i.Judge = func(t *testing.T, _ *csiproxytest.Node, err error) bool {
+				if !could {
 					return true
-				}()
+				}
+				met.Add(1)
+				if got := w.state().Files[fmt.Sprintf("volume of disk %d, partition 2: /data", bystander)]; got != "precious" {
+					t.Errorf("the volume lost its file; the call's result is %v", err)
+				}
+				if verdict := c.verdict(w); verdict != "" {
+					t.Errorf("%s; the call's result is %v", verdict, err)
+				}
+				return true
 			}
+			i.Run(t)
 		}
 		for _, objects := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Windows objects to the held directory: %t", c.name, objects),

@@ -12,10 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -35,11 +31,6 @@ type state struct {
 	Targets   []string
 	Sessions  int
 	Services  map[string]string
-}
-
-// diff compares a state with the one that it should be.
-func (want state) diff(got state) string {
-	return cmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
 // observe reads the node's storage past the disturbed agent.
@@ -73,14 +64,14 @@ func (w *world) state() state {
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
 			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
-			homes, err := filepath.Glob(filepath.Join(w.dir, "disks", "*.disk", "volumes", guid))
+			homes, err := filepath.Glob(filepath.Join(w.node.StateDir, "disks", "*.disk", "volumes", guid))
 			w.OK(err)
 			for _, files := range homes {
 				w.listFiles(s.Files, place, files)
 			}
 		}
 	}
-	s.Bystander = w.diskDigest(bystander) == w.bystander
+	s.Bystander = w.node.DiskDigest(bystander) == w.bystander
 	w.network(&s)
 	return s
 }
@@ -127,14 +118,6 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 	if !os.IsNotExist(err) { // never mounted
 		w.OK(err)
 	}
-}
-
-// diskDigest returns the digest of a disk's image.
-func (w *world) diskDigest(number uint32) string {
-	w.t.Helper()
-	image, err := w.emulated.DiskImage(number)
-	w.OK(err)
-	return csiproxytest.Digest(w.t, image)
 }
 
 // network adds the state of SMB, iSCSI and the services.

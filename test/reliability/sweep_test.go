@@ -3,19 +3,17 @@
 package reliability
 
 import (
-	"fmt"
-	"maps"
+	"context"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
@@ -57,9 +55,7 @@ func stepOfSweep() int {
 
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
-	var total sweepCounts
-	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i, &total) })
-	total.tell(t)
+	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i) })
 }
 
 // eachExample tries a sample of the examples side by side, see testnode.Sampled.
@@ -77,151 +73,48 @@ func eachExample(t *testing.T, every, first int, try func(t *testing.T, number i
 	})
 }
 
-// sweep tries the points of the example with index subject.
-func (e swept) sweep(t *testing.T, subject int, total *sweepCounts) {
+// sweep tries the disturbances of the example with this number.
+func (e swept) sweep(t *testing.T, subject int) {
 	t.Helper()
-	left, calls := e.undisturbed(t, goesOn)
-	want := map[revival]state{goesOn: left}
-	if len(calls) == 0 {
-		t.Fatal("it makes no kernel call")
-	}
-	total.add("kernel calls", len(calls))
-	count := 0
-	step := stepOfSweep() * max(1, e.sparse)
-	for number, call := range calls {
-		for _, d := range disturbances() {
-			if d.disk && !e.disk || d.named && e.byNumber() {
-				continue
-			}
-			if count++; count%step != subject%step {
-				continue
-			}
-			if _, known := want[d.revival]; !known {
-				want[d.revival], _ = e.undisturbed(t, d.revival)
-			}
-			p := point{swept: e, number: number, disturbance: d,
-				name: fmt.Sprintf("call %d, %s %#x, %s", number, call.Function, call.Code, d.name)}
-			if outcome := p.try(t, want[d.revival]); outcome != "" {
-				t.Errorf("%s: %s", p.name, outcome)
-			}
-			total.add(d.name, 1)
+	w, i := e.interruption()
+	step, sparse := stepOfSweep(), max(1, e.sparse)
+	i.Everywhere, i.Retries = true, 1
+	i.Disturbances = w.disturbances(e)
+	i.Try = func(number int) bool {
+		if number%sparse != 0 {
+			return false
 		}
+		is := number/sparse%step == subject%step
+		testnode.Tried(t, is, 1)
+		return is
 	}
-	total.there(count / max(1, e.sparse)) // what all of them is to CSI_PROXY_LONG=all
+	i.Run(t)
 }
 
-// prepared returns the node where the example begins. Its agent has just started: one that knows where things are asks
-// less.
-func (e swept) prepared(t *testing.T) *world {
-	t.Helper()
-	w := newWorld(t)
-	if e.prepare != nil {
-		e.prepare(w)
+// interruption returns the world in which an example's call is interrupted, and repeated as drivers do.
+func (e swept) interruption() (*world, *csiproxytest.Interruption) {
+	w := &world{}
+	return w, &csiproxytest.Interruption{
+		Setup: func(t testing.TB) *csiproxytest.Node {
+			*w = *newWorld(t)
+			if e.prepare != nil {
+				e.prepare(w)
+			}
+			return w.node.Node
+		},
+		Operation: func(context.Context, *csiproxytest.Node) error {
+			w.pulled, w.intended, w.byNumber = "", false, e.method == "NodeSteps/StageDisk"
+			w.node.Faults.Calls()
+			return e.call(w)
+		},
+		Repeat: func(context.Context, *csiproxytest.Node) error { return e.again(w) },
+		State:  func(*csiproxytest.Node) any { return w.state() },
+		Judge: func(t *testing.T, _ *csiproxytest.Node, err error) bool {
+			aborted := err != nil && strings.Contains(err.Error(), "ERROR_OPERATION_ABORTED") // the last words of one that dies
+			if code := status.Code(err); code == codes.Unknown || code == codes.Internal && !aborted {
+				t.Errorf("the driver gets an error without information: %v", err)
+			}
+			return false
+		},
 	}
-	w.start()
-	return w
-}
-
-// undisturbed makes the example's call without disturbance, after a restart or reboot, and returns the state that it
-// leaves and its kernel calls.
-func (e swept) undisturbed(t *testing.T, r revival) (state, []kernel.Call) {
-	t.Helper()
-	w := e.prepared(t)
-	defer w.end()
-	if r != goesOn {
-		w.restart(r == rebooted)
-	}
-	w.around.watch(-1, nil)
-	if err := e.call(w); err != nil {
-		t.Fatalf("undisturbed: %v", err)
-	}
-	calls, _ := w.around.watched()
-	return w.state(), calls
-}
-
-// point is one disturbance of one kernel call of one example.
-type point struct {
-	swept
-	disturbance
-	number int
-	name   string
-}
-
-// try plays the point and returns what is wrong with the result.
-func (p point) try(t *testing.T, want state) string {
-	t.Helper()
-	w := p.prepared(t)
-	defer w.end()
-	w.byNumber = p.method == "NodeSteps/StageDisk"
-	w.around.watch(p.number, func(call kernel.Call, do func() error) error { return p.inject(w, call, do) })
-	err := p.call(w)
-	if _, met := w.around.watched(); !met {
-		return "the call was not met"
-	}
-	if p.repair != nil {
-		p.repair(w)
-	}
-	if p.revival != goesOn {
-		w.restart(p.revival == rebooted)
-	}
-	return p.judge(w, err, want, p.revival, p.repair == nil)
-}
-
-// judge returns what is wrong with the result of a disturbed call, or with the state after the driver's retry. With
-// done, a call of an agent that lives on and that answers OK is done.
-func (e swept) judge(w *world, err error, want state, r revival, done bool) string {
-	w.t.Helper()
-	if err == nil && r == goesOn && done {
-		if diff := want.diff(w.state()); diff != "" {
-			return "it answers OK, and (-want +got):\n" + diff
-		}
-	}
-	if code := status.Code(err); code == codes.Unknown || code == codes.Internal && r == goesOn {
-		return fmt.Sprintf("the driver gets an error without information: %v", err)
-	}
-	if err := e.again(w); err != nil {
-		return fmt.Sprintf("the driver's retry %s fails: %v", r, err)
-	}
-	if diff := want.diff(w.state()); diff != "" {
-		return fmt.Sprintf("after the retry %s (-want +got):\n%s", r, diff)
-	}
-	return ""
-}
-
-// sweepCounts counts points by what was done at them.
-type sweepCounts struct {
-	mu     sync.Mutex
-	counts map[string]int
-	all    int // points of the examples that were tried
-}
-
-func (c *sweepCounts) there(points int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all += points
-}
-
-func (c *sweepCounts) add(what string, n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts == nil {
-		c.counts = map[string]int{}
-	}
-	c.counts[what] += n
-}
-
-// tell logs what was done, and the share of all points.
-func (c *sweepCounts) tell(t *testing.T) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	points := 0
-	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
-		t.Logf("%6d %s", c.counts[what], what)
-		if what != "kernel calls" {
-			points += c.counts[what]
-		}
-	}
-	testnode.Tried(t, true, points)
-	testnode.Tried(t, false, c.all-points)
 }

@@ -3,23 +3,17 @@
 package reliability
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
-
-	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -36,16 +30,12 @@ const (
 	grownBytes = 256 << 20
 )
 
-// world is the node of one point: an emulated node in its own directory, and an agent on it. The agent is
-// the real one without its sockets: calls arrive in process.
+// world is the node of one example. Calls arrive in process.
 type world struct {
-	*caller.Calls // of the agent that there is
-	t             *testing.T
-	dir           string
-
+	*caller.Calls
+	t        testing.TB
+	node     *testnode.Node
 	emulated *emulated.Node
-	node     *node.Node
-	around   *injector
 
 	host func(change, path string) error // takes the place of operations on the host's files by its error; nil: none
 
@@ -76,27 +66,16 @@ func sweepScenario() *scenario.Scenario {
 	return &s
 }
 
-// newWorld makes a node, starts an agent on it, and mounts the bystander's volume, with data in it.
-func newWorld(t *testing.T) *world {
+// newWorld starts a node and mounts the bystander's volume, with data in it.
+func newWorld(t testing.TB) *world {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // thousands of them: each goes with its point
-	caller.OK(t, err)
-	w := &world{t: t, dir: dir}
-	w.open(sweepScenario())
-	w.start()
+	w := &world{t: t}
+	w.node = testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: sweepScenario(), Before: w.beforeHost}})
+	w.emulated, w.Calls = w.node.Emulated, caller.By(t, w.node.InProcess())
 	w.OK(mountAt(bystander, bystanderPath)(w))
 	w.write(bystanderPath+`\data`, "precious")
-	w.bystander = w.diskDigest(bystander)
+	w.bystander = w.node.DiskDigest(bystander)
 	return w
-}
-
-func (w *world) open(s *scenario.Scenario) {
-	w.t.Helper()
-	var err error
-	w.emulated, err = emulated.Open(w.dir, emulated.Options{Scenario: s, Before: w.beforeHost})
-	if err != nil {
-		w.t.Fatalf("the node does not open: %v", err)
-	}
 }
 
 // beforeHost is called before each operation on the host's files.
@@ -107,58 +86,24 @@ func (w *world) beforeHost(change, path string) error {
 	return w.host(change, path)
 }
 
-// start starts an agent on the open node.
-func (w *world) start() {
-	w.t.Helper()
-	w.around = &injector{}
-	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}, Interceptor: w.around.intercept,
-		RequirePrivacy: true, Records: filepath.Join(w.dir, "records")})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	n.EnablePrivileges(w.t.Context())
-	w.node = n
-	w.Calls = caller.By(w.t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.New(quiet{})})))
-}
-
-// die ends the agent, which changes nothing from here on, and releases the node as the end of its process does.
-func (w *world) die() {
-	w.t.Helper()
-	w.around.kill()
-	waitCtx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := w.node.Drain(waitCtx); err != nil {
-		w.t.Fatalf("an operation of the dead agent does not end: %v", err)
-	}
-	if err := w.emulated.Close(); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // restart starts the next agent with what the last one left, after a power loss if the node rebooted.
 func (w *world) restart(rebooted bool) {
 	w.t.Helper()
-	w.die()
-	w.open(nil)
+	w.node.Restore(w.node.Save())
 	if rebooted {
-		w.OK(w.emulated.Reboot())
+		w.node.Reboot()
 	}
-	w.start()
 }
 
-// end removes the world.
-func (w *world) end() {
-	w.die()
-	_ = os.RemoveAll(w.dir)
+// asked reports whether the agent has asked the disk for its marks among all disks, since a call was begun.
+func (w *world) asked() bool {
+	return slices.ContainsFunc(w.node.Faults.Calls(), func(call kernel.Call) bool {
+		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == theDisk+1
+	})
 }
 
 // write writes a file as a workload on the node does.
-func (w *world) write(path, content string) {
-	w.t.Helper()
-	host, err := w.emulated.HostPath(path)
-	w.OK(err)
-	w.OK(os.WriteFile(host, []byte(content), 0o600))
-}
+func (w *world) write(path, content string) { w.node.WriteFile(path, content) }
 
 // volume returns the data volume of a disk, asked past the disturbed agent.
 func (w *world) volume(disk uint32) (string, error) {
@@ -197,7 +142,7 @@ func (w *world) attach(spec bundle.Spec) {
 // image makes a disk's bytes: some marks on zeros.
 func (w *world) image(marks map[int64]string) string {
 	w.t.Helper()
-	f, err := os.Create(filepath.Join(w.dir, "intruder"))
+	f, err := os.CreateTemp(w.t.TempDir(), "intruder")
 	w.OK(err)
 	w.OK(f.Truncate(diskBytes))
 	for at, bytes := range marks {
@@ -207,13 +152,3 @@ func (w *world) image(marks map[int64]string) string {
 	w.OK(f.Close())
 	return f.Name()
 }
-
-// quiet is a log that is thrown away: there are thousands of provoked failures.
-type quiet struct{}
-
-func (quiet) Init(logr.RuntimeInfo)            {}
-func (quiet) Enabled(int) bool                 { return false }
-func (quiet) Info(int, string, ...any)         {}
-func (quiet) Error(error, string, ...any)      {}
-func (q quiet) WithValues(...any) logr.LogSink { return q }
-func (q quiet) WithName(string) logr.LogSink   { return q }

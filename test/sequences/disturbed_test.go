@@ -23,26 +23,54 @@ func TestInterrupted(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := s.undisturbed(t)
-			for number, step := range want.calls.taken {
-				for _, m := range []moment{before, after, killed} {
-					// The steps that show what drivers leave behind are always tried, with -short those of a few drivers.
-					isLeftover := s.disk == 2 && m == after && step.operation == nth("NodeUnstage", 1)
-					switch {
-					case isLeftover && (subject%4 == 1 || !testing.Short()):
-						testnode.Tried(t, true, 1)
-					case oneWay && (number+int(m)+subject)%3 != 0:
-						testnode.Tried(t, false, 1)
-						continue
-					case !testnode.Sampled(t, 3*number+int(m), subject, every):
-						continue
-					}
-					t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
-						t.Parallel()
-						s.live(t, disturbance{interruption: &interruption{step: number, moment: m}}, want)
-					})
+			eachStep(t, want.calls.taken, func(number int, step step, m moment) bool {
+				// The steps that show what drivers leave behind are always tried, with -short those of a few drivers.
+				if s.disk == 2 && m == after && step.operation == nth("NodeUnstage", 1) && (subject%4 == 1 || !testing.Short()) {
+					testnode.Tried(t, true, 1)
+					return true
 				}
-			}
+				if oneWay && (number+int(m)+subject)%3 != 0 {
+					testnode.Tried(t, false, 1)
+					return false
+				}
+				return testnode.Sampled(t, 3*number+int(m), subject, every)
+			}, func(t *testing.T, d disturbance) { s.live(t, d, want) })
 		})
+	}
+}
+
+// eachStep plays a life again for those of its steps that are to be tried, with that step interrupted.
+func eachStep(t *testing.T, steps []step, try func(number int, s step, m moment) bool,
+	play func(*testing.T, disturbance)) {
+	t.Helper()
+	for number, step := range steps {
+		for _, m := range []moment{before, after, killed} {
+			if !try(number, step, m) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
+				t.Parallel()
+				play(t, disturbance{interruption: &interruption{step: number, moment: m}})
+			})
+		}
+	}
+}
+
+// eachKernelCall plays a life again for a sample of its kernel calls, with that call failing once, before or after it
+// took effect.
+func eachKernelCall(t *testing.T, calls []kernel.Call, first, every int,
+	play func(t *testing.T, number int, d disturbance)) {
+	t.Helper()
+	for number, call := range calls {
+		for i, late := range []bool{false, true} {
+			if !testnode.Sampled(t, 2*number+i, first, every) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%04d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
+				t.Parallel()
+				play(t, number, disturbance{fault: faultAt(calls, number, late)})
+			})
+		}
 	}
 }
 
@@ -54,21 +82,13 @@ func TestKernelFaults(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := s.undisturbed(t)
-			for number, call := range want.kernel {
-				for i, late := range []bool{false, true} {
-					if !testnode.Sampled(t, 2*number+i, 31*subject, every) {
-						continue
-					}
-					t.Run(fmt.Sprintf("%04d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
-						t.Parallel()
-						l := s.live(t, disturbance{fault: faultAt(want.kernel, number, late)}, want)
-						// Calls that are made side by side come in any order.
-						if got := l.kernel[number]; call.Part == 0 && (got.Function != call.Function || got.Code != call.Code) {
-							t.Errorf("the fault met another call: %+v", got)
-						}
-					})
+			eachKernelCall(t, want.kernel, 31*subject, every, func(t *testing.T, number int, d disturbance) {
+				call, got := want.kernel[number], s.live(t, d, want).kernel[number]
+				// Calls that are made side by side come in any order.
+				if call.Part == 0 && (got.Function != call.Function || got.Code != call.Code) {
+					t.Errorf("the fault met another call: %+v", got)
 				}
-			}
+			})
 		})
 	}
 }

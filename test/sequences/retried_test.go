@@ -3,7 +3,6 @@
 package sequences
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -50,35 +49,15 @@ func (l *retriedLife) retried(operation string, do func(c *calls) error) {
 	l.t.Fatalf("%s does not recover: %v", operation, err)
 }
 
-// interrupt plays the life again for a sample of its steps, with that step interrupted.
-func (l *retriedLife) interrupt(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
+// again plays the life again for samples of its steps and of its kernel calls, each disturbed.
+func (l *retriedLife) again(t *testing.T, first, everyStep, everyCall int, play func(*testing.T, disturbance)) {
 	t.Helper()
-	for number, step := range l.calls.taken {
-		for _, m := range []moment{before, after, killed} {
-			if !testnode.Sampled(t, 3*number+int(m), first, every) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%03d %s, %s", number, step, m), func(t *testing.T) {
-				t.Parallel()
-				play(t, disturbance{interruption: &interruption{step: number, moment: m}})
-			})
-		}
-	}
-}
-
-// fail plays the life again for a sample of its kernel calls, with that call failing once, before or after it took
-// effect.
-func (l *retriedLife) fail(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
-	t.Helper()
-	for number, call := range l.kernel {
-		for i, late := range []bool{false, true} {
-			if !testnode.Sampled(t, 2*number+i, first, every) {
-				continue
-			}
-			t.Run(fmt.Sprintf("%03d %s %#x, after=%t", number, call.Function, call.Code, late), func(t *testing.T) {
-				t.Parallel()
-				play(t, disturbance{fault: faultAt(l.kernel, number, late)})
-			})
-		}
-	}
+	t.Run("interrupted", func(t *testing.T) {
+		eachStep(t, l.calls.taken, func(number int, _ step, m moment) bool {
+			return testnode.Sampled(t, 3*number+int(m), first, everyStep)
+		}, play)
+	})
+	t.Run("with kernel faults", func(t *testing.T) {
+		eachKernelCall(t, l.kernel, first, everyCall, func(t *testing.T, _ int, d disturbance) { play(t, d) })
+	})
 }

@@ -168,13 +168,7 @@ func TestShareDrivers(t *testing.T) {
 				l.live()
 				return l
 			}
-			undisturbed := live(t, disturbance{})
-			t.Run("interrupted", func(t *testing.T) {
-				undisturbed.interrupt(t, 0, 4, func(t *testing.T, d disturbance) { live(t, d) })
-			})
-			t.Run("with kernel faults", func(t *testing.T) {
-				undisturbed.fail(t, 0, 29, func(t *testing.T, d disturbance) { live(t, d) })
-			})
+			live(t, disturbance{}).again(t, 0, 4, 29, func(t *testing.T, d disturbance) { live(t, d) })
 		})
 	}
 }
