@@ -23,7 +23,7 @@ type Config struct {
 	// Kernel is the node to work on, which the caller closes.
 	Kernel kernel.Kernel
 	// Node is how the node's operations are done. No working directory: KubeletDir; no Resolve: the machine's resolver.
-	// Start adds what the parts of an agent are to each other: Lease, Idle, and the policy's directories.
+	// Start adds what the parts of an agent are to each other: Observer, Lease, Idle, and the policy's directories.
 	Node node.Config
 	// Server is how calls are served; its policy and its call timeout do not apply to the admin endpoint. Start adds the
 	// metrics.

@@ -29,7 +29,7 @@ func (a *Agent) count() {
 		},
 	}, a.config.KernelHistograms, a.config.Server.Logger)
 	a.metrics = m
-	a.config.Server.Metrics = m.Calls
+	a.config.Server.Metrics, a.config.Node.Observer = m.Calls, m.Operations.Observe
 	a.config.Node.Interceptor = kernel.Chain(m.Kernel.Intercept, a.config.Node.Interceptor)
 }
 

@@ -25,6 +25,7 @@ func TestMetricsOfANode(t *testing.T) {
 	w.OK(w.MountVolume(id, caller.Pods+`\m`))
 	w.Code(w.MountVolume(id, `C:\Windows`), codes.InvalidArgument)
 	w.OK(w.Map(caller.Share, ""))
+	w.Connected()
 
 	p := w.scrape(t)
 	p.has(t,
@@ -37,8 +38,17 @@ func TestMetricsOfANode(t *testing.T) {
 		`csi_proxy_kernel_calls_total{code="OK",control_code="IOCTL_DISK_CREATE_DISK",function="DeviceIoControl"} 1`,
 		`csi_proxy_kernel_call_duration_seconds_count{control_code="",function="SetVolumeMountPoint"} 1`,
 		`csi_proxy_kernel_calls_stuck{control_code="",function="FormatVolume"} 0`,
+		`csi_proxy_operations_running{operation="MountVolume"} 0`,
+		`csi_proxy_disks{online="true",read_only="false"} 2`, // 0 and 1
+		`csi_proxy_disks{online="false",read_only="false"} 1`,
+		`csi_proxy_disks{online="false",read_only="true"} 1`, // the target's
+		`csi_proxy_disks{online="true",read_only="true"} 0`,
+		`csi_proxy_volumes{mounted="true"} 2`,  // C: and ours
+		`csi_proxy_volumes{mounted="false"} 1`, // the EFI system partition's
 		`csi_proxy_smb_global_mappings{status="OK"} 1`,
-		`csi_proxy_collect_success{collector="smb"} 1`,
+		`csi_proxy_iscsi_sessions 1`,
+		`csi_proxy_collect_success{collector="disks"} 1`,
+		`csi_proxy_collect_errors_total{collector="disks"} 0`,
 		`csi_proxy_kernel_up 1`,
 		`csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 1`,
 		`csi_proxy_endpoint_up{endpoint="csiproxy-admin"} 1`,
@@ -66,16 +76,25 @@ func TestMetricsOfANode(t *testing.T) {
 		`grpc_server_handled_total{grpc_code="OK",grpc_method="ListDiskIDs",grpc_service="v1.Disk",grpc_type="unary"} 1`,
 		`csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 1`,
 	)
+
+	// A node whose iSCSI service does not run is normal.
+	other := startWatched(t)
+	w.OK(other.StopService("MSiSCSI", true))
+	p = other.scrape(t)
+	p.has(t, `csi_proxy_collect_success{collector="iscsi"} 1`)
+	if n, ok := p.value("csi_proxy_iscsi_sessions"); ok {
+		t.Errorf("there are %v sessions although they cannot be counted", n)
+	}
 }
 
-// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that wait behind it
-// and give up. The node stays ready, as others are served.
+// A hanging kernel call is visible while it hangs: in flight, running, by its age, with the calls that join it, wait
+// behind it and give up. The node stays ready, as others are served.
 func TestHungOperation(t *testing.T) {
 	w := startWatched(t)
 	id := w.Formatted(1)
 	reached, release := w.Faults.Hang("Flush")
 	defer release()
-	results := make(chan error, 2)
+	results := make(chan error, 3)
 	flush := func(ctx context.Context) { results <- w.Within(ctx).WriteVolumeCache(id) }
 	short, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -87,7 +106,11 @@ func TestHungOperation(t *testing.T) {
 			`grpc_service="v2alpha1.Volume",grpc_type="unary"} ` + n
 	}
 	p := w.until(t, started+"1")
-	p.has(t, `csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`)
+	p.has(t,
+		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
+		`csi_proxy_operations_waiting{operation="WriteVolumeCache"} 0`,
+	)
 	if age, _ := p.value(`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"}`); age <= 0 {
 		t.Errorf("the call that hangs has the age %v", age)
 	}
@@ -95,24 +118,31 @@ func TestHungOperation(t *testing.T) {
 	if err := <-results; status.Code(err) != codes.Canceled {
 		t.Errorf("got %v, want Canceled", err)
 	}
+	w.until(t, `csi_proxy_operations_expired_total{operation="WriteVolumeCache"} 1`)
 	w.until(t, handled("Canceled", "1")).has(t, // which it is a moment after the caller has its answer
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 1`,
-		`csi_proxy_operation_slots_in_use 1`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 1`,
 	)
 	go flush(t.Context()) // must flush what was written since, so it waits for its turn
-	w.until(t, `csi_proxy_operation_slots_in_use 2`)
-	w.until(t, started+"2") // a scrape does not read all values at one moment
+	w.until(t, `csi_proxy_operations_waiting{operation="WriteVolumeCache"} 1`)
+	go flush(t.Context()) // and this one shares that turn
+	w.until(t, `csi_proxy_operations_joined_total{operation="WriteVolumeCache"} 1`)
+	w.until(t, started+"3") // a scrape does not read all values at one moment
 	if code, text := w.get(t, "/readyz"); code != http.StatusOK {
 		t.Errorf("readyz: %d %s", code, text)
 	}
 
 	release()
-	if err := <-results; err != nil {
-		t.Error(err)
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
 	}
-	w.until(t, handled("OK", "1")).has(t,
+	w.until(t, handled("OK", "2")).has(t,
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 0`,
 		`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} 0`,
+		`csi_proxy_operations_running{operation="WriteVolumeCache"} 0`,
+		`csi_proxy_operations_waiting{operation="WriteVolumeCache"} 0`,
 		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="Flush"} 2`,
 	)
 }
@@ -133,6 +163,7 @@ func TestHungWindows(t *testing.T) {
 		t.Errorf("healthz: got %d %s", code, text)
 	}
 	w.scrape(t).has(t, `csi_proxy_kernel_up 0`)
+	// a scrape makes this call, too
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 1`)
 	// a storm of checks does not ask Windows
 	for range 20 {
@@ -140,7 +171,7 @@ func TestHungWindows(t *testing.T) {
 			t.Errorf("readyz in the storm: %d", code)
 		}
 	}
-	if asked := w.Called("DiskInterfaces"); len(asked) > 3 { // the start's and the check's
+	if asked := w.Called("DiskInterfaces"); len(asked) > 5 { // the check's and that of the scrapes
 		t.Errorf("DiskInterfaces was called %d times", len(asked))
 	}
 	release()
@@ -151,13 +182,16 @@ func TestHungWindows(t *testing.T) {
 	w.until(t, `csi_proxy_kernel_calls_running{control_code="",function="DiskInterfaces"} 0`)
 }
 
-// While the SMB client hangs, its mappings are missing from the scrape, which is answered nevertheless with all else.
-func TestScrapeOmitsHungMappings(t *testing.T) {
+// Values from a part of Windows that hangs are missing from the scrape, which is answered nevertheless with the others.
+func TestScrapeOmitsHungParts(t *testing.T) {
 	w := startWatched(t)
 	_, release := w.Faults.Hang("SMBGlobalMappings")
 	defer release()
 	p := w.scrape(t)
-	p.has(t, `csi_proxy_collect_success{collector="smb"} 0`, `csi_proxy_kernel_up 1`)
+	p.has(t,
+		`csi_proxy_collect_success{collector="smb"} 0`, `csi_proxy_collect_errors_total{collector="smb"} 1`,
+		`csi_proxy_collect_success{collector="disks"} 1`, `csi_proxy_disks{online="true",read_only="false"} 2`,
+	)
 	if n, ok := p.value(`csi_proxy_smb_global_mappings{status="OK"}`); ok {
 		t.Errorf("there are %v mappings although they cannot be counted", n)
 	}
@@ -173,9 +207,10 @@ func TestFailingWindows(t *testing.T) {
 		!strings.Contains(text, "ERROR_GEN_FAILURE") {
 		t.Errorf("readyz: got %d %s", code, text)
 	}
-	w.scrape(t).has(t, `csi_proxy_kernel_up 0`, `csi_proxy_collect_success{collector="smb"} 1`)
-	if n, _ := w.scrape(t).value(`csi_proxy_kernel_calls_total{code="ERROR_GEN_FAILURE",control_code="",function="VolumeNames"}`); n < 1 {
-		t.Errorf("%v calls failed, want that of the check", n)
+	w.scrape(t).has(t, `csi_proxy_kernel_up 0`, `csi_proxy_collect_success{collector="volumes"} 0`,
+		`csi_proxy_collect_success{collector="disks"} 1`)
+	if n, _ := w.scrape(t).value(`csi_proxy_kernel_calls_total{code="ERROR_GEN_FAILURE",control_code="",function="VolumeNames"}`); n < 2 {
+		t.Errorf("%v calls failed, want 2 at least: the check's and the one that counts", n)
 	}
 }
 
@@ -188,7 +223,7 @@ func TestStoppedAgentIsNotReady(t *testing.T) {
 		t.Errorf("readyz: got %d %s", code, text)
 	}
 	w.scrape(t).has(t, `csi_proxy_endpoint_up{endpoint="csi-proxy-disk-v1"} 0`,
-		`csi_proxy_collect_success{collector="smb"} 0`)
+		`csi_proxy_collect_success{collector="disks"} 0`)
 	if code, _ := w.get(t, "/healthz"); code != http.StatusOK {
 		t.Errorf("healthz of an agent that was told to stop: %d", code)
 	}

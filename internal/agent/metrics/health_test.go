@@ -110,7 +110,7 @@ func TestNoNode(t *testing.T) {
 		t.Errorf("got %d %q", code, text)
 	}
 	if code, text := get("/metrics"); code != http.StatusOK || !strings.Contains(text, "\ncsi_proxy_kernel_up 0\n") ||
-		!strings.Contains(text, "\n"+`csi_proxy_collect_success{collector="smb"} 0`+"\n") {
+		!strings.Contains(text, "\n"+`csi_proxy_collect_success{collector="iscsi"} 0`+"\n") {
 		t.Errorf("got %d %q", code, text)
 	}
 	if code, _ := get("/debug/pprof/"); code != http.StatusNotFound {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metrics shows operators a running agent: Prometheus metrics of its calls, the kernel calls below them and the
-// node's SMB mappings, and health over HTTP. docs/metrics.md lists the metrics.
+// Package metrics shows operators a running agent: Prometheus metrics of its calls, its operations and the kernel calls
+// below them, counts of what the node has, and health over HTTP. docs/metrics.md lists the metrics.
 //
 // Labels are names from this program's tables, never what a caller sends, so their number is bounded. Nothing waits for
 // Windows longer than a moment: one goroutine at a time reads, and is never abandoned, so probes add no hung threads.
@@ -12,7 +12,6 @@ package metrics
 import (
 	"runtime"
 	"runtime/debug"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -38,11 +37,12 @@ type Endpoint struct {
 
 // Metrics are those of one agent. Each part is to be installed where the calls happen that it counts.
 type Metrics struct {
-	Calls  *server.Metrics
-	Kernel *KernelCalls
+	Calls      *server.Metrics
+	Kernel     *KernelCalls
+	Operations *Operations
 
 	registry *prometheus.Registry
-	scrapes  sync.Mutex // held by the one that gathers
+	scrapes  scrapes
 	health   *health
 }
 
@@ -51,13 +51,14 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{
 		registry: r, health: newHealth(w, log),
-		Calls: server.NewMetrics(r), Kernel: NewKernelCalls(),
+		Calls: server.NewMetrics(r), Kernel: NewKernelCalls(), Operations: NewOperations(r),
 	}
+	m.scrapes.make = m.text
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}
 	r.MustRegister(collector(m.Kernel.collect), collector(m.health.collect),
-		collector(newMappings(w.Node, log).collect), buildInfo(),
+		collector(newInventory(w.Node, log).collect), buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -48,6 +48,8 @@ type Config struct {
 	// that. The wait's context ends at the latest with the call's; a cause of errdefs is the call's error. Resume waits
 	// until the call may go on. Idle may be nil.
 	Idle func(ctx context.Context) (wait context.Context, resume func() error, err error)
+	// Observer is told the progress of operations. It may be nil.
+	Observer operation.Observer
 	// Lease is taken for each operation: see operation.Config.
 	Lease func(ctx context.Context) operation.Lease
 }
@@ -110,7 +112,7 @@ func New(k kernel.Kernel, c Config) (*Node, error) {
 		kernel: k, config: c, methods: known.byName, policy: policy, protectedServices: protected,
 		maps: operation.KeyedLocks{Size: callsOfServer}, unmaps: operation.KeyedLocks{Size: callsOfServer},
 		operations: operation.NewRunner(operation.Config{
-			Kernel: k, Interceptor: c.Interceptor, Lease: c.Lease,
+			Kernel: k, Interceptor: c.Interceptor, Observer: c.Observer, Lease: c.Lease,
 		}),
 	}
 	if c.Records != "" {

@@ -19,6 +19,7 @@ type call struct {
 	value     any
 	err       error
 	callers   int                // that wait
+	begun     bool               // it has its locks
 	committed bool               // it has asked Windows something and now runs to its end
 	cancel    context.CancelFunc // ends the wait for locks once the last caller has left
 }
@@ -33,6 +34,7 @@ func Change[T any](ctx context.Context, r *Runner, request Request,
 	case <-c.done:
 	case <-ctx.Done():
 		r.abandon(request, c)
+		r.tell(request, GaveUp)
 		return value, gaveUpChange(ctx.Err(), request)
 	}
 	if c.err != nil {
@@ -49,6 +51,7 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	if c := r.calls[key]; c != nil && key != "" {
 		c.callers++
 		klog.FromContext(ctx).V(2).Info("Joined an identical call", "call", request)
+		r.tell(request, Joined)
 		return c
 	}
 	entry, lease := r.register(ctx, request)
@@ -59,9 +62,11 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 	if key != "" {
 		r.calls[key] = c
 	}
+	r.tell(request, Queued)
 	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(c, f); return err }, func(err error) {
 		c.err = err
 		c.cancel()
+		r.tell(request, c.outcome())
 	})
 	return c
 }
@@ -74,16 +79,25 @@ func (o *Operation) perform(c *call, f func(o *Operation) (any, error)) (value a
 		return nil, err
 	}
 	r.mu.Lock()
-	wanted := c.callers > 0
+	c.begun = c.callers > 0
 	r.mu.Unlock()
-	if !wanted {
+	if !c.begun {
 		return nil, o.GaveUp()
 	}
+	r.tell(request, Begun)
 	o.entry.Update(func(t *task) { t.begun = true })
 	if request.JoinQueuedOnly {
 		r.forget(request, c)
 	}
 	return f(o)
+}
+
+// outcome returns how a finished call ended.
+func (c *call) outcome() Event {
+	if c.begun {
+		return Ended
+	}
+	return Dropped
 }
 
 // forget lets no caller join a call any more.

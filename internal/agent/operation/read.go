@@ -24,12 +24,16 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 	entry, lease := r.register(ctx, request)
 	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
 	o := r.newOperation(ctx, request, &reading{caller: ctx}, entry)
+	r.tell(request, Queued)
+	r.tell(request, Begun)
 	var a Answer[T]
-	done := o.start(lease, func() (err error) { a.Value, err = f(o); return err }, func(err error) { a.Err = err })
+	done := o.start(lease, func() (err error) { a.Value, err = f(o); return err },
+		func(err error) { a.Err = err; r.tell(request, Ended) })
 	select {
 	case <-done:
 		return a.Value, a.Err
 	case <-ctx.Done():
+		r.tell(request, GaveUp)
 		entry.Update(func(t *task) { t.left = time.Now() })
 		return value, gaveUpRead(ctx.Err(), request)
 	}
