@@ -150,7 +150,7 @@ func (n *Node) foreignDisks(m realMachine) map[string]string {
 	n.t.Helper()
 	disks := map[string]string{}
 	for _, d := range treeview.FromFacts(n.Facts()).Disks {
-		if m.owns(d.Number) || strings.HasPrefix(d.BusType, "file-backed") {
+		if m.owns(d.Number) || d.BusType == "file-backed virtual" {
 			continue
 		}
 		var state strings.Builder

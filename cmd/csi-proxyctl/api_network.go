@@ -61,7 +61,7 @@ func (a *connection) stagedOn(ctx context.Context, path string) ([]string, error
 	if err != nil {
 		return nil, nil //nolint:nilerr // the agent says what is wrong with it
 	}
-	r, err := a.factsOf(ctx, "the volumes that are staged on shares", admin.Part_PART_MAPPINGS)
+	r, err := a.factsOf(ctx, admin.Part_PART_STAGED, admin.Part_PART_MAPPINGS)
 	if err != nil && !adminMissing(err) {
 		return nil, err
 	}
@@ -90,10 +90,11 @@ input with -, so that it is not in the list of processes. One line end after it 
 
 // factsOf returns parts of what only the admin endpoint knows. It fails if the needed one is missing, because an empty
 // list would look complete.
-func (a *connection) factsOf(ctx context.Context, needed string, parts ...admin.Part) (*admin.GetFactsResponse, error) {
-	r, err := a.seen(ctx, parts...)
+func (a *connection) factsOf(ctx context.Context, needed admin.Part,
+	more ...admin.Part) (*admin.GetFactsResponse, error) {
+	r, err := a.seen(ctx, append(more, needed)...)
 	for _, gap := range r.GetGaps() {
-		if gap.GetPart() == needed {
+		if gap.GetAsked() == needed {
 			return nil, failure{status.Error(codes.Unavailable, gap.GetPart()+": "+gap.GetError())}
 		}
 	}
@@ -108,7 +109,7 @@ func (a *connection) seen(ctx context.Context, parts ...admin.Part) (*admin.GetF
 // describeMapping describes the mapping that a path on a share uses. It needs an admin endpoint.
 func describeMapping(ctx context.Context, a *connection, args []string) ([]string, error) {
 	path := args[len(args)-1]
-	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS)
+	r, err := a.factsOf(ctx, admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS, admin.Part_PART_STAGED)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the description is optional
 	}
@@ -125,7 +126,7 @@ func describeMapping(ctx context.Context, a *connection, args []string) ([]strin
 }
 
 func (a *connection) listMappings(ctx context.Context, _ []string) (answer, error) {
-	r, err := a.factsOf(ctx, "SMB mappings", admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS)
+	r, err := a.factsOf(ctx, admin.Part_PART_MAPPINGS, admin.Part_PART_LINKS)
 	wide := []string{"SHARE	STATUS	LINK"}
 	found := table("mappings", "SHARE	STATUS", r.GetMappings(), func(m *admin.SMBMapping) (any, []any) {
 		link := doctor.LinkTo(r, m.GetRemotePath())
@@ -214,7 +215,7 @@ is already connected stays connected, whatever the credentials, and the command 
 }
 
 func (a *connection) listSessions(ctx context.Context, _ []string) (answer, error) {
-	r, err := a.factsOf(ctx, "iSCSI sessions", admin.Part_PART_SESSIONS)
+	r, err := a.factsOf(ctx, admin.Part_PART_SESSIONS)
 	if err == nil && len(r.GetSessions()) == 0 {
 		err = a.initiatorRuns(ctx)
 	}

@@ -183,7 +183,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 	query(0, "", "directories, mount points, links, SMB mappings, iSCSI sessions, privileges, operations that hang",
 		func(ctx context.Context) (missing []string, err error) {
 			f.Seen, err = a.seen(ctx, admin.Part_PART_LINKS, admin.Part_PART_MAPPINGS, admin.Part_PART_SESSIONS,
-				admin.Part_PART_SHARES, admin.Part_PART_CONTENTS)
+				admin.Part_PART_SHARES)
 			if adminMissing(err) {
 				err = errors.New(adminMissingText(err))
 			}
@@ -196,7 +196,7 @@ func (a *connection) facts(ctx context.Context) doctor.Facts {
 			return missing, err
 		})
 	query(1, "disk", "disks and volumes", func(ctx context.Context) ([]string, error) {
-		tree, err := a.tree(ctx)
+		tree, err := a.tree(ctx, admin.Part_PART_CONTENTS)
 		if err != nil {
 			return nil, err
 		}

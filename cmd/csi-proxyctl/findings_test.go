@@ -61,7 +61,9 @@ func everyFinding() []doctor.Facts {
 			disk(func(d *treeview.Disk) { volume(d).TotalBytes = 5 << 30 }),
 			disk(func(d *treeview.Disk) { volume(d).UsedBytes = volume(d).TotalBytes }),
 			disk(func(d *treeview.Disk) { volume(d).MountPoints = []string{`D:\data\`} }),
-			disk(func(d *treeview.Disk) { volume(d).Unknown = "it has not answered" }),
+			disk(func(d *treeview.Disk) { volume(d).Unknown, volume(d).Unanswered = "e", true }),
+			disk(func(d *treeview.Disk) { d.Unknown = "e" }),
+			disk(func(d *treeview.Disk) { d.Content = "e" }),
 			disk(func(d *treeview.Disk) { volume(d).Formatted = false }),
 			disk(func(d *treeview.Disk) {
 				volume(d).MountPoints = append(volume(d).MountPoints, strings.Replace(testStage, "a.example", "b.example", 1))
@@ -88,12 +90,11 @@ func everyFinding() []doctor.Facts {
 				&admin.SMBMapping{RemotePath: `\\fs\t`, Error: "e", WithoutCredentials: true},
 				&admin.SMBMapping{RemotePath: `\\fs\u`, Error: "e", Win32Code: 5}),
 			AllLinks: true,
-			Contents: []*admin.DiskContent{{Error: "e"}, {Content: "e"}},
 			UnusableDirectories: []*admin.WorkingDirectory{{Path: `C:\k`, Error: "e"},
 				{Path: `C:\k`, Error: "e", LinkTarget: `D:\k`}},
-			Operations: []*admin.Operation{{Name: "Mkdir", Age: durationpb.New(9 * time.Second)},
-				{Name: "Rescan", Age: durationpb.New(time.Minute)},
-				{Name: "WriteVolumeCache", Age: durationpb.New(time.Hour)}},
+			Operations: []*admin.Operation{{Name: "Mkdir", Call: true, Age: durationpb.New(9 * time.Second)},
+				{Name: "Rescan", Call: true, Age: durationpb.New(time.Minute)},
+				{Name: "WriteVolumeCache", Call: true, Age: durationpb.New(time.Hour)}},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},
 		AutomountOff: true, SANPolicy: doctor.OfflineAll, BitLockerRequired: true, Unanswered: []string{"services"},
@@ -102,7 +103,7 @@ func everyFinding() []doctor.Facts {
 			SizeBytes: 1 << 30},
 	}
 	gone := doctor.Facts{Seen: &admin.GetFactsResponse{Links: broken.Seen.GetLinks()}}
-	strange := doctor.Facts{Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{Content: "data"}}}}
+	strange := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{{Content: "data"}}}}
 	return []doctor.Facts{broken, gone, strange, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
 		{Endpoints: []doctor.Endpoint{{Address: "/run/csi-proxy-disk-v1.sock", State: doctor.Abandoned}}}}
 }

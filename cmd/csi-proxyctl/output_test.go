@@ -28,9 +28,9 @@ func TestMessagesAsJSON(t *testing.T) {
 		{
 			"numbers are numbers, names are in camel case",
 			message{&admin.Volume{Extents: []*admin.Extent{{Disk: 1, OffsetBytes: 1 << 40}}, MountPoints: []string{`C:\`}}},
-			`{"id":"","unknown":"","extents":[{"disk":1,"offsetBytes":1099511627776}],"fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"]}`,
+			`{"id":"","unknown":"","unanswered":false,"extents":[{"disk":1,"offsetBytes":1099511627776}],"fileSystem":"","totalBytes":0,"usedBytes":0,"mountPoints":["C:\\"]}`,
 		},
-		{"what is not there is null", message{&admin.Operation{}}, `{"name":"","age":null,"waiting":false}`},
+		{"what is not there is null", message{&admin.Operation{}}, `{"name":"","call":false,"object":"","server":"","age":null,"waiting":false}`},
 		{
 			"enums are words, times are texts",
 			message{&csiproxy.GetServiceResponse{DisplayName: "x", Status: csiproxy.ServiceStatus_START_PENDING}},

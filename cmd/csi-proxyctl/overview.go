@@ -118,8 +118,9 @@ If the agent has no admin endpoint, the tree shows what the storage API shows, a
 }
 
 // tree reads the node's storage once, from the admin endpoint or else from the storage API, and notes what is unknown.
-func (a *connection) tree(ctx context.Context) (*treeview.Tree, error) {
-	r, err := a.seen(ctx, treeview.Parts()...)
+// Only the admin endpoint has more parts.
+func (a *connection) tree(ctx context.Context, more ...admin.Part) (*treeview.Tree, error) {
+	r, err := a.seen(ctx, append(more, treeview.Parts()...)...)
 	tree := treeview.FromFacts(r)
 	if adminMissing(err) {
 		ctx, cancel := a.limited(ctx)

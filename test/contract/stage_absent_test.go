@@ -33,7 +33,7 @@ func TestMountPointOfAnAbsentVolume(t *testing.T) {
 			n.OK(err)
 			n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX,
 				Object: paths[1], Times: 1, Error: win32.ERROR_IO_DEVICE})
-		}, true, "does not answer (number 1)"},
+		}, true, "on disk 1, which does not answer"},
 		"hidden": {func(n *caller.Node) {
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) {
 				data := &l.Partitions[len(l.Partitions)-1]

@@ -43,12 +43,14 @@ const (
 	// With MAPPINGS: each mapped share to which a link leads is entered, as GetUsage enters it. Servers are asked side by
 	// side, each for some seconds at most; a look does not delay the removal of a mapping.
 	Part_PART_SHARES Part = 4
-	// Each disk is asked, and what is on those that are online and have no data partition.
+	// With DISKS: those that are online and have no data partition are read, to see what they hold.
 	Part_PART_CONTENTS Part = 5
 	// The disks with their partitions.
 	Part_PART_DISKS Part = 6
 	// The volumes, and where they are mounted.
 	Part_PART_VOLUMES Part = 7
+	// With MAPPINGS: where steps have staged volumes of the shares, as far as the agent's records say.
+	Part_PART_STAGED Part = 8
 )
 
 // Enum value maps for Part.
@@ -62,6 +64,7 @@ var (
 		5: "PART_CONTENTS",
 		6: "PART_DISKS",
 		7: "PART_VOLUMES",
+		8: "PART_STAGED",
 	}
 	Part_value = map[string]int32{
 		"PART_UNSPECIFIED": 0,
@@ -72,6 +75,7 @@ var (
 		"PART_CONTENTS":    5,
 		"PART_DISKS":       6,
 		"PART_VOLUMES":     7,
+		"PART_STAGED":      8,
 	}
 )
 
@@ -375,20 +379,18 @@ type GetFactsResponse struct {
 	Mappings []*SMBMapping `protobuf:"bytes,4,rep,name=mappings,proto3" json:"mappings,omitempty"`
 	// SESSIONS: the iSCSI sessions; none while the service MSiSCSI does not run.
 	Sessions []*ISCSISession `protobuf:"bytes,5,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// CONTENTS: the disks that do not answer, and those that have no data partition and are not blank.
-	Contents []*DiskContent `protobuf:"bytes,6,rep,name=contents,proto3" json:"contents,omitempty"`
 	// The agent's operations that have not ended, the oldest first.
-	Operations []*Operation `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`
+	Operations []*Operation `protobuf:"bytes,6,rep,name=operations,proto3" json:"operations,omitempty"`
 	// The privileges that the agent's account does not have, of those that its operations need.
-	MissingPrivileges []*Privilege `protobuf:"bytes,8,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
+	MissingPrivileges []*Privilege `protobuf:"bytes,7,rep,name=missing_privileges,json=missingPrivileges,proto3" json:"missing_privileges,omitempty"`
 	// The working directories, as the agent was told them.
-	WorkingDirectories []string `protobuf:"bytes,9,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
+	WorkingDirectories []string `protobuf:"bytes,8,rep,name=working_directories,json=workingDirectories,proto3" json:"working_directories,omitempty"`
 	// Those that the agent could not open, and the directories in them that it cannot use.
-	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,10,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
-	// DISKS: the disks by number, offline ones included.
-	Disks []*Disk `protobuf:"bytes,11,rep,name=disks,proto3" json:"disks,omitempty"`
+	UnusableDirectories []*WorkingDirectory `protobuf:"bytes,9,rep,name=unusable_directories,json=unusableDirectories,proto3" json:"unusable_directories,omitempty"`
+	// DISKS: the disks by number, offline ones included. Those that do not tell their numbers come first.
+	Disks []*Disk `protobuf:"bytes,10,rep,name=disks,proto3" json:"disks,omitempty"`
 	// VOLUMES: the volumes that lie on disks. Extents say on which partitions.
-	Volumes       []*Volume `protobuf:"bytes,12,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	Volumes       []*Volume `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -454,13 +456,6 @@ func (x *GetFactsResponse) GetMappings() []*SMBMapping {
 func (x *GetFactsResponse) GetSessions() []*ISCSISession {
 	if x != nil {
 		return x.Sessions
-	}
-	return nil
-}
-
-func (x *GetFactsResponse) GetContents() []*DiskContent {
-	if x != nil {
-		return x.Contents
 	}
 	return nil
 }
@@ -583,40 +578,44 @@ func (x *Gap) GetAsked() Part {
 // Disk is one disk of the node.
 type Disk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number that Windows gave it. On a real node it may change at a reboot.
-	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Why all but the number is not known: it hangs, and for how long. Empty: it is known.
+	// The number that Windows gave it; unset: the disk does not tell it. On a real node it may change at a reboot.
+	Number *uint32 `protobuf:"varint,1,opt,name=number,proto3,oneof" json:"number,omitempty"`
+	// Why what is empty below is not known. Empty: it is known.
 	Unknown string `protobuf:"bytes,2,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Whether it is not known because Windows gave no answer in time; else asking failed at once.
+	Unanswered bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
 	// The size of the disk.
-	SizeBytes int64 `protobuf:"varint,3,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
-	// The partition style: "RAW" (none), "GPT" or "MBR".
-	Style string `protobuf:"bytes,4,opt,name=style,proto3" json:"style,omitempty"`
+	SizeBytes int64 `protobuf:"varint,4,opt,name=size_bytes,json=sizeBytes,proto3" json:"size_bytes,omitempty"`
+	// The partition style: "RAW" (none), "GPT" or "MBR"; empty: nothing below is known.
+	Style string `protobuf:"bytes,5,opt,name=style,proto3" json:"style,omitempty"`
 	// Whether the disk is online; an offline disk has no volumes.
-	Online bool `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`
+	Online bool `protobuf:"varint,6,opt,name=online,proto3" json:"online,omitempty"`
 	// Whether the disk refuses writes.
-	ReadOnly bool `protobuf:"varint,6,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	ReadOnly bool `protobuf:"varint,7,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// CONTENTS: what an online disk without a data partition holds: "an ext4 file system". No step partitions such a disk.
+	Content string `protobuf:"bytes,8,opt,name=content,proto3" json:"content,omitempty"`
 	// Whether Windows runs from this disk; unset: not known.
-	System *bool `protobuf:"varint,7,opt,name=system,proto3,oneof" json:"system,omitempty"`
+	System *bool `protobuf:"varint,9,opt,name=system,proto3,oneof" json:"system,omitempty"`
 	// How the disk is attached: "SAS", "NVMe".
-	BusType string `protobuf:"bytes,8,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
+	BusType string `protobuf:"bytes,10,opt,name=bus_type,json=busType,proto3" json:"bus_type,omitempty"`
 	// The SCSI address as disk v1 gives it, in decimal; empty where the disk has none.
-	Adapter string `protobuf:"bytes,9,opt,name=adapter,proto3" json:"adapter,omitempty"`
+	Adapter string `protobuf:"bytes,11,opt,name=adapter,proto3" json:"adapter,omitempty"`
 	// The SCSI bus (path) id.
-	Bus string `protobuf:"bytes,10,opt,name=bus,proto3" json:"bus,omitempty"`
+	Bus string `protobuf:"bytes,12,opt,name=bus,proto3" json:"bus,omitempty"`
 	// The SCSI target id.
-	Target string `protobuf:"bytes,11,opt,name=target,proto3" json:"target,omitempty"`
+	Target string `protobuf:"bytes,13,opt,name=target,proto3" json:"target,omitempty"`
 	// The logical unit number.
-	Lun string `protobuf:"bytes,12,opt,name=lun,proto3" json:"lun,omitempty"`
+	Lun string `protobuf:"bytes,14,opt,name=lun,proto3" json:"lun,omitempty"`
 	// The serial number as the disk reports it.
-	SerialNumber string `protobuf:"bytes,13,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
+	SerialNumber string `protobuf:"bytes,15,opt,name=serial_number,json=serialNumber,proto3" json:"serial_number,omitempty"`
 	// The device identifier of vital product data page 0x83, as disk v1 gives it.
-	Page83 string `protobuf:"bytes,14,opt,name=page83,proto3" json:"page83,omitempty"`
+	Page83 string `protobuf:"bytes,16,opt,name=page83,proto3" json:"page83,omitempty"`
 	// The entries of its partition table.
-	Partitions []*Partition `protobuf:"bytes,15,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	Partitions []*Partition `protobuf:"bytes,17,rep,name=partitions,proto3" json:"partitions,omitempty"`
 	// Whether the agent, since it started, took the disk offline and knows all volumes that were on it.
-	TakenOffline bool `protobuf:"varint,16,opt,name=taken_offline,json=takenOffline,proto3" json:"taken_offline,omitempty"`
+	TakenOffline bool `protobuf:"varint,18,opt,name=taken_offline,json=takenOffline,proto3" json:"taken_offline,omitempty"`
 	// The ids of those volumes.
-	TakenVolumes  []string `protobuf:"bytes,17,rep,name=taken_volumes,json=takenVolumes,proto3" json:"taken_volumes,omitempty"`
+	TakenVolumes  []string `protobuf:"bytes,19,rep,name=taken_volumes,json=takenVolumes,proto3" json:"taken_volumes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,8 +651,8 @@ func (*Disk) Descriptor() ([]byte, []int) {
 }
 
 func (x *Disk) GetNumber() uint32 {
-	if x != nil {
-		return x.Number
+	if x != nil && x.Number != nil {
+		return *x.Number
 	}
 	return 0
 }
@@ -663,6 +662,13 @@ func (x *Disk) GetUnknown() string {
 		return x.Unknown
 	}
 	return ""
+}
+
+func (x *Disk) GetUnanswered() bool {
+	if x != nil {
+		return x.Unanswered
+	}
+	return false
 }
 
 func (x *Disk) GetSizeBytes() int64 {
@@ -691,6 +697,13 @@ func (x *Disk) GetReadOnly() bool {
 		return x.ReadOnly
 	}
 	return false
+}
+
+func (x *Disk) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
 }
 
 func (x *Disk) GetSystem() bool {
@@ -868,16 +881,18 @@ type Volume struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Why what is empty below is not known; empty: nothing is there.
 	Unknown string `protobuf:"bytes,2,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Whether it is not known because Windows gave no answer in time; else asking failed at once.
+	Unanswered bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
 	// The parts of disks that it occupies.
-	Extents []*Extent `protobuf:"bytes,3,rep,name=extents,proto3" json:"extents,omitempty"`
+	Extents []*Extent `protobuf:"bytes,4,rep,name=extents,proto3" json:"extents,omitempty"`
 	// "NTFS", or empty when Windows knows no file system on it.
-	FileSystem string `protobuf:"bytes,4,opt,name=file_system,json=fileSystem,proto3" json:"file_system,omitempty"`
+	FileSystem string `protobuf:"bytes,5,opt,name=file_system,json=fileSystem,proto3" json:"file_system,omitempty"`
 	// The size of the file system; 0 without one.
-	TotalBytes int64 `protobuf:"varint,5,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	TotalBytes int64 `protobuf:"varint,6,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	// The bytes of it that are in use.
-	UsedBytes int64 `protobuf:"varint,6,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
+	UsedBytes int64 `protobuf:"varint,7,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
 	// The directories and drive roots at which it is mounted.
-	MountPoints   []string `protobuf:"bytes,7,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
+	MountPoints   []string `protobuf:"bytes,8,rep,name=mount_points,json=mountPoints,proto3" json:"mount_points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -924,6 +939,13 @@ func (x *Volume) GetUnknown() string {
 		return x.Unknown
 	}
 	return ""
+}
+
+func (x *Volume) GetUnanswered() bool {
+	if x != nil {
+		return x.Unanswered
+	}
+	return false
 }
 
 func (x *Volume) GetExtents() []*Extent {
@@ -1114,7 +1136,7 @@ type SMBMapping struct {
 	RemotePath string `protobuf:"bytes,1,opt,name=remote_path,json=remotePath,proto3" json:"remote_path,omitempty"`
 	// Its condition in Windows' words: "OK", "disconnected", "unavailable". An idle session is disconnected.
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// Where steps have staged volumes of the share, as far as the agent's records say.
+	// STAGED: the paths at which volumes of the share are staged.
 	Targets []string `protobuf:"bytes,3,rep,name=targets,proto3" json:"targets,omitempty"`
 	// SHARES: why the share could not be entered; empty: it could, or no link leads to it.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
@@ -1253,86 +1275,28 @@ func (x *ISCSISession) GetConnected() bool {
 	return false
 }
 
-// DiskContent is a disk that does not answer, or one that holds something and has no data partition.
-type DiskContent struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disk's number; unset: it did not tell it.
-	Disk *uint32 `protobuf:"varint,1,opt,name=disk,proto3,oneof" json:"disk,omitempty"`
-	// What it holds: "an ext4 file system".
-	Content string `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
-	// Why it does not answer.
-	Error         string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DiskContent) Reset() {
-	*x = DiskContent{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DiskContent) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DiskContent) ProtoMessage() {}
-
-func (x *DiskContent) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DiskContent.ProtoReflect.Descriptor instead.
-func (*DiskContent) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *DiskContent) GetDisk() uint32 {
-	if x != nil && x.Disk != nil {
-		return *x.Disk
-	}
-	return 0
-}
-
-func (x *DiskContent) GetContent() string {
-	if x != nil {
-		return x.Content
-	}
-	return ""
-}
-
-func (x *DiskContent) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
 // Operation is work that the agent does on the node for one or more calls. It goes on when they have given up.
 type Operation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The operation and its object: "MountVolume(…)".
+	// The operation and its objects, for people: "MountVolume(…)".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Whether it is a call of the storage API; else it is a look of the agent's own.
+	Call bool `protobuf:"varint,2,opt,name=call,proto3" json:"call,omitempty"`
+	// What it asks now, if that is one disk, volume, share or path.
+	Object string `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
+	// The file server that it asks or waits for, in lower case, if that is known.
+	Server string `protobuf:"bytes,4,opt,name=server,proto3" json:"server,omitempty"`
 	// How long it has been under way.
-	Age *durationpb.Duration `protobuf:"bytes,2,opt,name=age,proto3" json:"age,omitempty"`
+	Age *durationpb.Duration `protobuf:"bytes,5,opt,name=age,proto3" json:"age,omitempty"`
 	// Whether it has not begun because it waits for others that use the same disk, volume or path.
-	Waiting       bool `protobuf:"varint,3,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting       bool `protobuf:"varint,6,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Operation) Reset() {
 	*x = Operation{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1308,7 @@ func (x *Operation) String() string {
 func (*Operation) ProtoMessage() {}
 
 func (x *Operation) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,12 +1321,33 @@ func (x *Operation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Operation.ProtoReflect.Descriptor instead.
 func (*Operation) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Operation) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *Operation) GetCall() bool {
+	if x != nil {
+		return x.Call
+	}
+	return false
+}
+
+func (x *Operation) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *Operation) GetServer() string {
+	if x != nil {
+		return x.Server
 	}
 	return ""
 }
@@ -1396,7 +1381,7 @@ type Privilege struct {
 
 func (x *Privilege) Reset() {
 	*x = Privilege{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1393,7 @@ func (x *Privilege) String() string {
 func (*Privilege) ProtoMessage() {}
 
 func (x *Privilege) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1406,7 @@ func (x *Privilege) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Privilege.ProtoReflect.Descriptor instead.
 func (*Privilege) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Privilege) GetName() string {
@@ -1460,7 +1445,7 @@ type WorkingDirectory struct {
 
 func (x *WorkingDirectory) Reset() {
 	*x = WorkingDirectory{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1457,7 @@ func (x *WorkingDirectory) String() string {
 func (*WorkingDirectory) ProtoMessage() {}
 
 func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1470,7 @@ func (x *WorkingDirectory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkingDirectory.ProtoReflect.Descriptor instead.
 func (*WorkingDirectory) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WorkingDirectory) GetPath() string {
@@ -1523,52 +1508,56 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
 	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"F\n" +
 	"\x0fGetFactsRequest\x123\n" +
-	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xf2\x05\n" +
+	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xb0\x05\n" +
 	"\x10GetFactsResponse\x120\n" +
 	"\x04gaps\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.GapR\x04gaps\x123\n" +
 	"\x05links\x18\x02 \x03(\v2\x1d.csiproxy.admin.v1alpha1.LinkR\x05links\x12\x1b\n" +
 	"\tall_links\x18\x03 \x01(\bR\ballLinks\x12?\n" +
 	"\bmappings\x18\x04 \x03(\v2#.csiproxy.admin.v1alpha1.SMBMappingR\bmappings\x12A\n" +
-	"\bsessions\x18\x05 \x03(\v2%.csiproxy.admin.v1alpha1.ISCSISessionR\bsessions\x12@\n" +
-	"\bcontents\x18\x06 \x03(\v2$.csiproxy.admin.v1alpha1.DiskContentR\bcontents\x12B\n" +
+	"\bsessions\x18\x05 \x03(\v2%.csiproxy.admin.v1alpha1.ISCSISessionR\bsessions\x12B\n" +
 	"\n" +
-	"operations\x18\a \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
+	"operations\x18\x06 \x03(\v2\".csiproxy.admin.v1alpha1.OperationR\n" +
 	"operations\x12Q\n" +
-	"\x12missing_privileges\x18\b \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12/\n" +
-	"\x13working_directories\x18\t \x03(\tR\x12workingDirectories\x12\\\n" +
-	"\x14unusable_directories\x18\n" +
-	" \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x123\n" +
-	"\x05disks\x18\v \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
-	"\avolumes\x18\f \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\"\x84\x01\n" +
+	"\x12missing_privileges\x18\a \x03(\v2\".csiproxy.admin.v1alpha1.PrivilegeR\x11missingPrivileges\x12/\n" +
+	"\x13working_directories\x18\b \x03(\tR\x12workingDirectories\x12\\\n" +
+	"\x14unusable_directories\x18\t \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x123\n" +
+	"\x05disks\x18\n" +
+	" \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
+	"\avolumes\x18\v \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\"\x84\x01\n" +
 	"\x03Gap\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
 	"\n" +
 	"unanswered\x18\x03 \x01(\bR\n" +
 	"unanswered\x123\n" +
-	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\x86\x04\n" +
-	"\x04Disk\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
-	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1d\n" +
+	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\xd0\x04\n" +
+	"\x04Disk\x12\x1b\n" +
+	"\x06number\x18\x01 \x01(\rH\x00R\x06number\x88\x01\x01\x12\x18\n" +
+	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1e\n" +
 	"\n" +
-	"size_bytes\x18\x03 \x01(\x03R\tsizeBytes\x12\x14\n" +
-	"\x05style\x18\x04 \x01(\tR\x05style\x12\x16\n" +
-	"\x06online\x18\x05 \x01(\bR\x06online\x12\x1b\n" +
-	"\tread_only\x18\x06 \x01(\bR\breadOnly\x12\x1b\n" +
-	"\x06system\x18\a \x01(\bH\x00R\x06system\x88\x01\x01\x12\x19\n" +
-	"\bbus_type\x18\b \x01(\tR\abusType\x12\x18\n" +
-	"\aadapter\x18\t \x01(\tR\aadapter\x12\x10\n" +
-	"\x03bus\x18\n" +
-	" \x01(\tR\x03bus\x12\x16\n" +
-	"\x06target\x18\v \x01(\tR\x06target\x12\x10\n" +
-	"\x03lun\x18\f \x01(\tR\x03lun\x12#\n" +
-	"\rserial_number\x18\r \x01(\tR\fserialNumber\x12\x16\n" +
-	"\x06page83\x18\x0e \x01(\tR\x06page83\x12B\n" +
+	"unanswered\x18\x03 \x01(\bR\n" +
+	"unanswered\x12\x1d\n" +
 	"\n" +
-	"partitions\x18\x0f \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
+	"size_bytes\x18\x04 \x01(\x03R\tsizeBytes\x12\x14\n" +
+	"\x05style\x18\x05 \x01(\tR\x05style\x12\x16\n" +
+	"\x06online\x18\x06 \x01(\bR\x06online\x12\x1b\n" +
+	"\tread_only\x18\a \x01(\bR\breadOnly\x12\x18\n" +
+	"\acontent\x18\b \x01(\tR\acontent\x12\x1b\n" +
+	"\x06system\x18\t \x01(\bH\x01R\x06system\x88\x01\x01\x12\x19\n" +
+	"\bbus_type\x18\n" +
+	" \x01(\tR\abusType\x12\x18\n" +
+	"\aadapter\x18\v \x01(\tR\aadapter\x12\x10\n" +
+	"\x03bus\x18\f \x01(\tR\x03bus\x12\x16\n" +
+	"\x06target\x18\r \x01(\tR\x06target\x12\x10\n" +
+	"\x03lun\x18\x0e \x01(\tR\x03lun\x12#\n" +
+	"\rserial_number\x18\x0f \x01(\tR\fserialNumber\x12\x16\n" +
+	"\x06page83\x18\x10 \x01(\tR\x06page83\x12B\n" +
+	"\n" +
+	"partitions\x18\x11 \x03(\v2\".csiproxy.admin.v1alpha1.PartitionR\n" +
 	"partitions\x12#\n" +
-	"\rtaken_offline\x18\x10 \x01(\bR\ftakenOffline\x12#\n" +
-	"\rtaken_volumes\x18\x11 \x03(\tR\ftakenVolumesB\t\n" +
+	"\rtaken_offline\x18\x12 \x01(\bR\ftakenOffline\x12#\n" +
+	"\rtaken_volumes\x18\x13 \x03(\tR\ftakenVolumesB\t\n" +
+	"\a_numberB\t\n" +
 	"\a_system\"\xc1\x01\n" +
 	"\tPartition\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12!\n" +
@@ -1578,18 +1567,21 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x04kind\x18\x04 \x01(\tR\x04kind\x12%\n" +
 	"\x0egpt_attributes\x18\x05 \x01(\x04R\rgptAttributes\x12\x1f\n" +
 	"\vgets_volume\x18\x06 \x01(\bR\n" +
-	"getsVolume\"\xf1\x01\n" +
+	"getsVolume\"\x91\x02\n" +
 	"\x06Volume\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\aunknown\x18\x02 \x01(\tR\aunknown\x129\n" +
-	"\aextents\x18\x03 \x03(\v2\x1f.csiproxy.admin.v1alpha1.ExtentR\aextents\x12\x1f\n" +
-	"\vfile_system\x18\x04 \x01(\tR\n" +
+	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1e\n" +
+	"\n" +
+	"unanswered\x18\x03 \x01(\bR\n" +
+	"unanswered\x129\n" +
+	"\aextents\x18\x04 \x03(\v2\x1f.csiproxy.admin.v1alpha1.ExtentR\aextents\x12\x1f\n" +
+	"\vfile_system\x18\x05 \x01(\tR\n" +
 	"fileSystem\x12\x1f\n" +
-	"\vtotal_bytes\x18\x05 \x01(\x03R\n" +
+	"\vtotal_bytes\x18\x06 \x01(\x03R\n" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
-	"used_bytes\x18\x06 \x01(\x03R\tusedBytes\x12!\n" +
-	"\fmount_points\x18\a \x03(\tR\vmountPoints\"?\n" +
+	"used_bytes\x18\a \x01(\x03R\tusedBytes\x12!\n" +
+	"\fmount_points\x18\b \x03(\tR\vmountPoints\"?\n" +
 	"\x06Extent\x12\x12\n" +
 	"\x04disk\x18\x01 \x01(\rR\x04disk\x12!\n" +
 	"\foffset_bytes\x18\x02 \x01(\x03R\voffsetBytes\"\xb4\x01\n" +
@@ -1612,16 +1604,14 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x13without_credentials\x18\x06 \x01(\bR\x12withoutCredentials\"D\n" +
 	"\fISCSISession\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1c\n" +
-	"\tconnected\x18\x02 \x01(\bR\tconnected\"_\n" +
-	"\vDiskContent\x12\x17\n" +
-	"\x04disk\x18\x01 \x01(\rH\x00R\x04disk\x88\x01\x01\x12\x18\n" +
-	"\acontent\x18\x02 \x01(\tR\acontent\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05errorB\a\n" +
-	"\x05_disk\"f\n" +
+	"\tconnected\x18\x02 \x01(\bR\tconnected\"\xaa\x01\n" +
 	"\tOperation\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
-	"\x03age\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
-	"\awaiting\x18\x03 \x01(\bR\awaiting\"]\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04call\x18\x02 \x01(\bR\x04call\x12\x16\n" +
+	"\x06object\x18\x03 \x01(\tR\x06object\x12\x16\n" +
+	"\x06server\x18\x04 \x01(\tR\x06server\x12+\n" +
+	"\x03age\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03age\x12\x18\n" +
+	"\awaiting\x18\x06 \x01(\bR\awaiting\"]\n" +
 	"\tPrivilege\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -1632,7 +1622,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
 	"\vlink_target\x18\x03 \x01(\tR\n" +
-	"linkTarget*\x98\x01\n" +
+	"linkTarget*\xa9\x01\n" +
 	"\x04Part\x12\x14\n" +
 	"\x10PART_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1643,7 +1633,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\rPART_CONTENTS\x10\x05\x12\x0e\n" +
 	"\n" +
 	"PART_DISKS\x10\x06\x12\x10\n" +
-	"\fPART_VOLUMES\x10\a*V\n" +
+	"\fPART_VOLUMES\x10\a\x12\x0f\n" +
+	"\vPART_STAGED\x10\b*V\n" +
 	"\x06Target\x12\x16\n" +
 	"\x12TARGET_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rTARGET_VOLUME\x10\x01\x12\x10\n" +
@@ -1666,7 +1657,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(Part)(0),                   // 0: csiproxy.admin.v1alpha1.Part
 	(Target)(0),                 // 1: csiproxy.admin.v1alpha1.Target
@@ -1683,11 +1674,10 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*Link)(nil),                // 12: csiproxy.admin.v1alpha1.Link
 	(*SMBMapping)(nil),          // 13: csiproxy.admin.v1alpha1.SMBMapping
 	(*ISCSISession)(nil),        // 14: csiproxy.admin.v1alpha1.ISCSISession
-	(*DiskContent)(nil),         // 15: csiproxy.admin.v1alpha1.DiskContent
-	(*Operation)(nil),           // 16: csiproxy.admin.v1alpha1.Operation
-	(*Privilege)(nil),           // 17: csiproxy.admin.v1alpha1.Privilege
-	(*WorkingDirectory)(nil),    // 18: csiproxy.admin.v1alpha1.WorkingDirectory
-	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
+	(*Operation)(nil),           // 15: csiproxy.admin.v1alpha1.Operation
+	(*Privilege)(nil),           // 16: csiproxy.admin.v1alpha1.Privilege
+	(*WorkingDirectory)(nil),    // 17: csiproxy.admin.v1alpha1.WorkingDirectory
+	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	4,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
@@ -1696,26 +1686,25 @@ var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	12, // 3: csiproxy.admin.v1alpha1.GetFactsResponse.links:type_name -> csiproxy.admin.v1alpha1.Link
 	13, // 4: csiproxy.admin.v1alpha1.GetFactsResponse.mappings:type_name -> csiproxy.admin.v1alpha1.SMBMapping
 	14, // 5: csiproxy.admin.v1alpha1.GetFactsResponse.sessions:type_name -> csiproxy.admin.v1alpha1.ISCSISession
-	15, // 6: csiproxy.admin.v1alpha1.GetFactsResponse.contents:type_name -> csiproxy.admin.v1alpha1.DiskContent
-	16, // 7: csiproxy.admin.v1alpha1.GetFactsResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
-	17, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
-	18, // 9: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
-	8,  // 10: csiproxy.admin.v1alpha1.GetFactsResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
-	10, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.volumes:type_name -> csiproxy.admin.v1alpha1.Volume
-	0,  // 12: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
-	9,  // 13: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
-	11, // 14: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
-	1,  // 15: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
-	19, // 16: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	2,  // 17: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	5,  // 18: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
-	3,  // 19: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	6,  // 20: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
-	19, // [19:21] is the sub-list for method output_type
-	17, // [17:19] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	15, // 6: csiproxy.admin.v1alpha1.GetFactsResponse.operations:type_name -> csiproxy.admin.v1alpha1.Operation
+	16, // 7: csiproxy.admin.v1alpha1.GetFactsResponse.missing_privileges:type_name -> csiproxy.admin.v1alpha1.Privilege
+	17, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
+	8,  // 9: csiproxy.admin.v1alpha1.GetFactsResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
+	10, // 10: csiproxy.admin.v1alpha1.GetFactsResponse.volumes:type_name -> csiproxy.admin.v1alpha1.Volume
+	0,  // 11: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
+	9,  // 12: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
+	11, // 13: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
+	1,  // 14: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
+	18, // 15: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	2,  // 16: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	5,  // 17: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
+	3,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	6,  // 19: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
+	18, // [18:20] is the sub-list for method output_type
+	16, // [16:18] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1724,14 +1713,13 @@ func file_admin_v1alpha1_admin_proto_init() {
 		return
 	}
 	file_admin_v1alpha1_admin_proto_msgTypes[6].OneofWrappers = []any{}
-	file_admin_v1alpha1_admin_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   17,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

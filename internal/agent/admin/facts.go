@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -31,15 +29,12 @@ func FactsOf(ctx context.Context, n *node.Node, parts ...api.Part) *api.GetFacts
 	f := &facts{ctx: ctx, node: n, parts: parts, answer: &api.GetFactsResponse{
 		WorkingDirectories: n.Filesystem.WorkingDirs(), MissingPrivileges: n.MissingPrivileges()}}
 	var running sync.WaitGroup
-	for _, part := range []func(){f.directories, f.sessions, f.linksAndShares, f.contents, f.disks, f.volumes} {
+	for _, part := range []func(){f.directories, f.sessions, f.linksAndShares, f.disks, f.volumes} {
 		running.Go(part)
 	}
 	running.Wait()
 	slices.SortFunc(f.answer.GetGaps(), func(a, b *api.Gap) int { return cmp.Compare(a.GetPart(), b.GetPart()) })
-	for _, o := range n.Running() { // now: what this look has left behind hangs as well
-		f.answer.Operations = append(f.answer.Operations,
-			&api.Operation{Name: o.Name, Age: durationpb.New(o.Age), Waiting: o.Waiting})
-	}
+	f.answer.Operations = n.Running() // last: what this look has left behind hangs as well
 	return f.answer
 }
 
@@ -72,14 +67,14 @@ func (f *facts) addGaps(asked api.Part, what string, errs ...error) {
 	for _, err := range errs {
 		if err != nil {
 			f.answer.Gaps = append(f.answer.Gaps, &api.Gap{Part: what, Error: err.Error(), Asked: asked,
-				Unanswered: errdefs.HasReason(err, reason.StillRunning, reason.NotAnswering)})
+				Unanswered: errdefs.IsUnanswered(err)})
 		}
 	}
 }
 
 func (f *facts) disks() {
 	if f.wants(api.Part_PART_DISKS) {
-		seen, err := f.node.Disks.Facts(f.ctx)
+		seen, err := f.node.Disks.Facts(f.ctx, f.wants(api.Part_PART_CONTENTS))
 		f.answer.Disks = seen.All
 		f.addGaps(api.Part_PART_DISKS, "disks", append(seen.Unknown, err)...)
 	}
@@ -113,15 +108,6 @@ func (f *facts) sessions() {
 	}
 }
 
-func (f *facts) contents() {
-	if f.wants(api.Part_PART_CONTENTS) {
-		f.look(api.Part_PART_CONTENTS, "disks that do not answer", func(ctx context.Context) (err error) {
-			f.answer.Contents, err = f.node.Disks.Contents(ctx)
-			return err
-		})
-	}
-}
-
 // linksAndShares looks for links, and at the shares behind them.
 func (f *facts) linksAndShares() {
 	var links node.Links
@@ -139,13 +125,15 @@ func (f *facts) linksAndShares() {
 		f.answer.Mappings, err = f.node.SMB.Mappings(ctx)
 		return err
 	})
-	f.look(api.Part_PART_MAPPINGS, "the volumes that are staged on shares", func(ctx context.Context) error {
-		targets, err := f.node.SMB.Targets(ctx)
-		for _, m := range f.answer.GetMappings() {
-			m.Targets = targets[shareKey(m)]
-		}
-		return err
-	})
+	if f.wants(api.Part_PART_STAGED) {
+		f.look(api.Part_PART_STAGED, "the volumes that are staged on shares", func(ctx context.Context) error {
+			targets, err := f.node.SMB.Targets(ctx)
+			for _, m := range f.answer.GetMappings() {
+				m.Targets = targets[shareKey(m)]
+			}
+			return err
+		})
+	}
 	if !f.wants(api.Part_PART_SHARES) {
 		return
 	}

@@ -104,6 +104,9 @@ func HasReason(err error, reasons ...string) bool {
 	return errors.As(err, &e) && slices.Contains(reasons, e.Reason)
 }
 
+// IsUnanswered reports whether Windows has given no answer in time.
+func IsUnanswered(err error) bool { return HasReason(err, reason.StillRunning, reason.NotAnswering) }
+
 // IsMissing reports whether an error means that a path leads nowhere.
 func IsMissing(err error) bool {
 	return HasCode(err, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND)

@@ -3,7 +3,6 @@
 package node
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -21,7 +20,7 @@ type diskAnswer[T any] struct {
 
 // unknownDisk is a disk that is present and does not answer.
 type unknownDisk struct {
-	number int64 // -1: not known either
+	number *uint32 // nil: not known either
 	err    error
 }
 
@@ -59,11 +58,9 @@ func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (f
 		}
 		o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
 		errdefs.LeftOut(o.run.Context, a.Err)
-		number := int64(-1)
-		if known, ok := numbers.Load(paths[i]); ok {
-			number = int64(known.(uint32)) //nolint:forcetypeassert // there is nothing else in it
-		}
-		unknown = append(unknown, unknownDisk{number, a.Err})
+		number, _ := numbers.Load(paths[i])
+		known, _ := number.(*uint32)
+		unknown = append(unknown, unknownDisk{known, a.Err})
 	}
 	return found, unknown
 }
@@ -82,7 +79,7 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	if number.DeviceType != win32.FILE_DEVICE_DISK {
 		return found, fmt.Errorf("device type %d is not a disk", number.DeviceType)
 	}
-	numbers.Store(path, number.DeviceNumber)
+	numbers.Store(path, &number.DeviceNumber)
 	restore, err := o.run.TrackObject(operation.Disk(number.DeviceNumber))
 	if err != nil {
 		return found, err
@@ -93,53 +90,16 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	return found, err
 }
 
-// Contents asks every disk, side by side and each for some seconds at most. It returns those that do not answer, and
-// the online ones without a data partition that hold something: no step partitions such a disk.
-func (d *Disks) Contents(ctx context.Context) ([]*api.DiskContent, error) {
-	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (all []*api.DiskContent, _ error) {
-		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
-		found, unknown := disksAt(o, paths, (*op).contentOfDisk)
-		for _, d := range found {
-			if d.value != "" {
-				all = append(all, &api.DiskContent{Disk: &d.number, Content: d.value})
-			}
-		}
-		for _, d := range unknown {
-			if errdefs.IsMissing(d.err) { // it has gone meanwhile
-				continue
-			}
-			silent := &api.DiskContent{Error: d.err.Error()}
-			if d.number >= 0 {
-				silent.Disk = new(uint32(d.number))
-			}
-			all = append(all, silent)
-		}
-		return all, err
-	})
-}
-
 // seenBlank is a disk that was seen to be blank.
 type seenBlank struct {
 	path, serial string
 	size         int64
 }
 
-// contentOfDisk names what an online disk without a data partition holds, "" for one that is blank or has one. A blank
-// disk is read once: seeing that takes some hundred reads, and seeing content few.
-func (o *op) contentOfDisk(d *disk) (string, error) {
-	layout, err := d.layout()
-	if err != nil || layout.HasDataPartition() {
-		return "", err
-	}
-	state, err := d.state()
-	if err != nil || !state.online {
-		return "", err
-	}
-	geometry, err := d.geometry()
-	if err != nil {
-		return "", err
-	}
-	blank := seenBlank{d.path, d.ids(o.run.Context).SerialNumber, geometry.DiskSize}
+// contentOfDisk names what an online disk without a data partition holds, "" for a blank one. A blank disk is read once:
+// seeing that takes some hundred reads, and seeing content few.
+func (o *op) contentOfDisk(d *disk, layout win32.DriveLayout, known *api.Disk) (string, error) {
+	blank := seenBlank{d.path, known.GetSerialNumber(), known.GetSizeBytes()}
 	if _, known := o.node.blank.Load(blank); known {
 		return "", nil
 	}
@@ -148,7 +108,7 @@ func (o *op) contentOfDisk(d *disk) (string, error) {
 		return "", err
 	}
 	defer open.Close()
-	content, err := open.contentBeside(layout, geometry.DiskSize)
+	content, err := open.contentBeside(layout, known.GetSizeBytes())
 	if err == nil && content == "" {
 		o.node.blank.Store(blank, true)
 	}

@@ -30,7 +30,7 @@ func TestProtectedDisk(t *testing.T) {
 	if readOnly, err := n.Disks.GetDiskReadOnly(t.Context(), 1); err != nil || !readOnly {
 		t.Errorf("read-only: %t, %v", readOnly, err)
 	}
-	if disks, err := n.Disks.Facts(t.Context()); err != nil || !disks.All[1].GetReadOnly() ||
+	if disks, err := n.Disks.Facts(t.Context(), false); err != nil || !disks.All[1].GetReadOnly() ||
 		disks.All[0].GetReadOnly() {
 		t.Errorf("the facts have %+v, %v", disks, err)
 	}

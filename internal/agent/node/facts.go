@@ -27,9 +27,10 @@ func (s *Seen[T]) addUnknown(what string, err error) {
 	}
 }
 
-// Facts looks at each disk and its partitions. What Windows does not tell of a disk is marked as unknown: people
-// format what seems to have no file system. It is too costly for polling.
-func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
+// Facts looks at each disk and its partitions, and with contents at what those hold that have no data partition. What
+// Windows does not tell of a disk is marked as unknown: people format what seems to have no file system. It is too
+// costly for polling.
+func (d *Disks) Facts(ctx context.Context, contents bool) (Seen[*api.Disk], error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (seen Seen[*api.Disk], _ error) {
 		windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)
 		if err == nil {
@@ -38,7 +39,7 @@ func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
 		seen.addUnknown("which disk is the system's, and the addresses of the disks", err)
 		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
 		seen.addUnknown("which disks there are", err)
-		found, unknown := disksAt(o, paths, (*op).diskFacts)
+		found, unknown := disksAt(o, paths, func(o *op, d *disk) (diskFacts, error) { return o.diskFacts(d, contents) })
 		var places []diskAnswer[*diskPlace]
 		for _, disk := range found {
 			if o.windows != nil {
@@ -48,15 +49,13 @@ func (d *Disks) Facts(ctx context.Context) (Seen[*api.Disk], error) {
 			places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
 		}
 		for _, d := range unknown {
-			switch {
-			case errdefs.IsMissing(d.err): // it has gone meanwhile
-			case d.number < 0:
-				seen.addUnknown("a disk", d.err)
-			default:
-				seen.All = append(seen.All, &api.Disk{Number: uint32(d.number), Unknown: d.err.Error()})
+			if !errdefs.IsMissing(d.err) { // else it has gone meanwhile
+				seen.All = append(seen.All, &api.Disk{Number: d.number, Unknown: d.err.Error(),
+					Unanswered: errdefs.IsUnanswered(d.err)})
 			}
 		}
-		slices.SortFunc(seen.All, func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
+		byNumber := func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) }
+		slices.SortStableFunc(seen.All, byNumber)
 		if o.windows != nil && len(places) > 0 {
 			locations, err := o.withLUNs(places)
 			seen.addUnknown("the addresses of the disks", err)
@@ -75,7 +74,7 @@ type diskFacts struct {
 	place *diskPlace
 }
 
-func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
+func (o *op) diskFacts(d *disk, contents bool) (facts diskFacts, err error) {
 	geometry, err := d.geometry()
 	if err != nil {
 		return facts, err
@@ -90,7 +89,7 @@ func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
 	}
 	ids, device := d.identify(o.run.Context)
 	facts.Disk = &api.Disk{
-		Number: d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
+		Number: &d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
@@ -109,6 +108,11 @@ func (o *op) diskFacts(d *disk) (facts diskFacts, err error) {
 		if p.Length != 0 {
 			facts.Partitions = append(facts.Partitions, &api.Partition{Number: p.Number, OffsetBytes: p.StartingOffset,
 				SizeBytes: p.Length, Kind: partitionKind(p), GptAttributes: p.Attributes, GetsVolume: getsVolume(p)})
+		}
+	}
+	if contents && state.online && !layout.HasDataPartition() {
+		if facts.Content, err = o.contentOfDisk(d, layout, facts.Disk); err != nil {
+			facts.Unknown, facts.Unanswered = err.Error(), errdefs.IsUnanswered(err)
 		}
 	}
 	return facts, nil
@@ -132,7 +136,7 @@ func (v *Volumes) Facts(ctx context.Context) (Seen[*api.Volume], error) {
 		for i, a := range forEach(o, located, operation.Volume, (*op).volumeFacts) {
 			volume := a.Value
 			if a.Err != nil {
-				volume = &api.Volume{Id: located[i].String(), Unknown: a.Err.Error()}
+				volume = &api.Volume{Id: located[i].String(), Unknown: a.Err.Error(), Unanswered: errdefs.IsUnanswered(a.Err)}
 			}
 			for _, e := range where[i] {
 				volume.Extents = append(volume.Extents, &api.Extent{Disk: e.DiskNumber, OffsetBytes: e.StartingOffset})
@@ -147,7 +151,7 @@ func (o *op) volumeFacts(id winpath.VolumeID) (*api.Volume, error) {
 	volume := &api.Volume{Id: id.String()}
 	unknown := func(err error) {
 		if err != nil {
-			volume.Unknown = err.Error()
+			volume.Unknown, volume.Unanswered = err.Error(), errdefs.IsUnanswered(err)
 		}
 	}
 	var err error

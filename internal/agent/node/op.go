@@ -164,6 +164,6 @@ func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
 
 // aside asks one question as forEach asks an object: if Windows does not answer it, the other answers are not held up.
 func aside[T any](o *op, name string, f func(o *op) (T, error)) (T, error) {
-	a := forEach(o, []string{name}, operation.VolumeDevice, func(o *op, _ string) (T, error) { return f(o) })[0]
+	a := forEach(o, []string{name}, operation.Question, func(o *op, _ string) (T, error) { return f(o) })[0]
 	return a.Value, a.Err
 }

@@ -28,8 +28,14 @@ func (o *op) refuseMissing(s diskStep, there mounted) error {
 		}
 	}
 	for _, d := range unknown {
-		if d.number != int64(s.number) && !errdefs.IsMissing(d.err) {
-			return refuse("repair or detach it", "on a disk that does not answer (number %d): %v", d.number, d.err)
+		if errdefs.IsMissing(d.err) {
+			continue
+		}
+		if d.number == nil {
+			return refuse("repair or detach it", "on a disk that does not answer, not even its number: %v", d.err)
+		}
+		if *d.number != s.number {
+			return refuse("repair or detach it", "on disk %d, which does not answer: %v", *d.number, d.err)
 		}
 	}
 	sessions, err := o.initiator().sessions()

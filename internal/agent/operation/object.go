@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -45,6 +46,9 @@ var (
 	SMBMappings    = Object{class: mappingList, name: "SMB mappings"}
 )
 
+// Question returns the object for a question about the node as a whole, which can hang on its own.
+func Question(name string) Object { return Object{class: wholeNode, name: name} }
+
 // Disk returns the object for a disk.
 func Disk(number uint32) Object {
 	return Object{class: diskClass, name: fmt.Sprintf("disk %d", number)}
@@ -82,6 +86,15 @@ func Service(name string) Object {
 }
 
 func (x Object) String() string { return x.name }
+
+// Server returns the file server of a share; "": the object is none.
+func (x Object) Server() string {
+	if x.class != shareClass && x.class != shareContact {
+		return ""
+	}
+	server, _, _ := strings.Cut(strings.TrimPrefix(cmp.Or(x.fold, x.name), `\\`), `\`)
+	return server
+}
 
 // key returns the same text for all names of one object, and another text for objects of other classes.
 func (x Object) key() string { return strconv.Itoa(int(x.class)) + " " + cmp.Or(x.fold, x.name) }

@@ -11,7 +11,9 @@ import (
 
 // Running is an operation that has not ended. One whose callers have given up shows a kernel call that hangs.
 type Running struct {
+	Verb    string
 	Name    string        // its verb and objects: "MountVolume(C:\dir, \\?\Volume{…}\)"
+	Object  Object        // that it asks now; zero: the node as a whole, or several
 	Age     time.Duration // since the call arrived
 	Waiting bool          // it waits for its locks and has not begun
 }
@@ -21,10 +23,14 @@ type Running struct {
 func (r *Runner) Running() []Running {
 	var all []Running
 	for _, e := range r.tasks.All() {
-		one := Running{Name: e.Value.request.String(), Age: time.Since(e.Since), Waiting: !e.Value.begun}
-		if at := e.Value.at; at != (Object{}) {
+		request, at := e.Value.request, e.Value.at
+		one := Running{Verb: request.Verb, Name: request.String(), Age: time.Since(e.Since), Waiting: !e.Value.begun}
+		if at != (Object{}) {
 			one.Name += " at " + at.String()
+		} else if len(request.Objects) == 1 && request.Objects[0].class != wholeNode {
+			at = request.Objects[0]
 		}
+		one.Object = at
 		all = append(all, one)
 	}
 	return all

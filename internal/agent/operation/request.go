@@ -57,7 +57,7 @@ func (r Request) key() string {
 // stuckObjects returns the objects by which stuck reads are counted: for a read of the node as a whole, its verb.
 func (r Request) stuckObjects() []Object {
 	if len(r.Objects) == 0 {
-		return []Object{{class: wholeNode, name: r.Verb}}
+		return []Object{Question(r.Verb)}
 	}
 	return r.Objects
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
 // endpoints judges which pipes or sockets exist and how they answer.
@@ -68,21 +69,15 @@ func (r *report) unanswered() {
 	}
 	do := []string{"csi-proxyctl disk list: whether it fails again",
 		"look at the agent's log", systemLog}
-	if len(r.Unanswered) > 0 || slices.ContainsFunc(evidence, unanswered) {
+	if len(r.Unanswered) > 0 || r.Tree.Unanswered {
 		do = []string{systemLog,
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}
 	named := strings.Join(evidence, "\n")
-	awaited := slices.DeleteFunc(r.awaited(0), func(line string) bool {
-		object, _, _ := strings.Cut(line, " has not answered")
-		return strings.Contains(named, object)
-	})
-	r.add(Problem, "no-answer", what, slices.Concat(evidence, r.running(slow, math.MaxInt64), awaited), do...)
+	awaited := slices.DeleteFunc(r.awaited(time.Second), func(w wait) bool { return strings.Contains(named, w.GetObject()) })
+	r.add(Problem, "no-answer", what, slices.Concat(evidence, lines(r.running(slow, math.MaxInt64)), lines(awaited)), do...)
 }
-
-// unanswered reports whether a text of the agent says that Windows has not answered; else it failed at once.
-func unanswered(text string) bool { return strings.Contains(text, "has not answered") }
 
 // versionsServed judges whether each group is served, and in its newest version.
 func (r *report) versionsServed() {

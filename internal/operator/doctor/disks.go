@@ -94,47 +94,52 @@ func (r *report) taken(volume string) bool {
 // called gone before those are repaired.
 func (r *report) noneGone() bool {
 	return slices.ContainsFunc(r.Tree.Disks,
-		func(d treeview.Disk) bool { return mayBeMissed(d) || slices.ContainsFunc(d.Partitions, isHidden) }) ||
-		len(r.Seen.GetContents()) > 0 ||
+		func(d treeview.Disk) bool {
+			return mayBeMissed(d) || d.Unknown+d.Content != "" || slices.ContainsFunc(d.Partitions, isHidden)
+		}) ||
+		len(r.Tree.Unnumbered) > 0 ||
 		slices.ContainsFunc(r.Seen.GetSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
 }
 
 // contents judges disks that are there and cannot be used.
 func (r *report) contents() {
-	for _, c := range r.Seen.GetContents() {
-		name := "its number is not known"
-		if c.Disk != nil {
-			name = fmt.Sprintf("disk %d", c.GetDisk())
+	for _, d := range r.Tree.Unnumbered {
+		r.content("its number is not known", d)
+	}
+	for _, d := range r.Tree.Disks {
+		r.content(fmt.Sprintf("disk %d", d.Number), d)
+	}
+}
+
+func (r *report) content(name string, d treeview.Disk) {
+	missed := r.missed()
+	switch {
+	case d.Unanswered && len(r.Unanswered)+len(r.unknown()) > 0: // as one of many, in the first finding
+	case d.Unknown != "" && len(missed) == 0 && !d.Unanswered:
+		r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, []string{d.Unknown},
+			"a reader of cards without a card is in order; if a driver uses the disk, look at its storage system")
+	case d.Unknown != "":
+		severity := Warning
+		if len(missed) > 0 {
+			severity = Problem
 		}
-		missed := r.missed()
-		switch {
-		case unanswered(c.GetError()) && len(r.Unanswered)+len(r.unknown()) > 0: // as one of many, in the first finding
-		case c.GetError() != "" && len(missed) == 0 && !unanswered(c.GetError()):
-			r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, []string{c.GetError()},
-				"a reader of cards without a card is in order; if a driver uses the disk, look at its storage system")
-		case c.GetError() != "":
-			severity := Warning
-			if len(missed) > 0 {
-				severity = Problem
-			}
-			r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
-				append([]string{c.GetError()}, missed...),
-				"look at the storage system and the path to it", systemLog,
-				"unmount nothing meanwhile: the disk may come back with all data",
-				"if it answers elsewhere and not here: drain and restart the node")
-		case len(missed) > 0:
-			r.add(Problem, "disk-unreadable", "a disk holds data and no partition table that Windows can read: "+name,
-				append([]string{name + ": " + c.GetContent()}, missed...),
-				"do not partition or format it: the data may still be whole",
-				"restore the table with a recovery tool, or the disk from a snapshot")
-		default:
-			r.addCase("", Warning, "disk-not-blank",
-				name+" holds "+c.GetContent()+" that Windows cannot use: no driver can stage it",
-				append(r.described(c.GetDisk()), "no driver partitions a disk that is not blank: its pods go on waiting"),
-				whereAttached, "if its content is for Linux: detach it there, and run its pod on a Linux node",
-				fmt.Sprintf("if its owner does not need the content, and the serial number is its volume's, in diskpart: "+
-					"select disk %d, clean all, which erases it for good", c.GetDisk()))
-		}
+		r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
+			append([]string{d.Unknown}, missed...),
+			"look at the storage system and the path to it", systemLog,
+			"unmount nothing meanwhile: the disk may come back with all data",
+			"if it answers elsewhere and not here: drain and restart the node")
+	case d.Content != "" && len(missed) > 0:
+		r.add(Problem, "disk-unreadable", "a disk holds data and no partition table that Windows can read: "+name,
+			append([]string{name + ": " + d.Content}, missed...),
+			"do not partition or format it: the data may still be whole",
+			"restore the table with a recovery tool, or the disk from a snapshot")
+	case d.Content != "":
+		r.addCase("", Warning, "disk-not-blank",
+			name+" holds "+d.Content+" that Windows cannot use: no driver can stage it",
+			append(describe(d), "no driver partitions a disk that is not blank: its pods go on waiting"),
+			whereAttached, "if its content is for Linux: detach it there, and run its pod on a Linux node",
+			fmt.Sprintf("if its owner does not need the content, and the serial number is its volume's, in diskpart: "+
+				"select disk %d, clean all, which erases it for good", d.Number))
 	}
 }
 
@@ -190,16 +195,6 @@ func (r *report) identities() {
 			strings.Join(shared[key], " and "), strings.Split(key, "\n"),
 			whereAttached, "a clone has the identity of its source: the storage system knows which one it is")
 	}
-}
-
-// described describes the disk with a number; nil: there is none.
-func (r *report) described(number uint32) []string {
-	for _, d := range r.Tree.Disks {
-		if d.Number == number {
-			return describe(d)
-		}
-	}
-	return nil
 }
 
 // podsOn names what uses the volumes of a disk.

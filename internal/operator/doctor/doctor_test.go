@@ -123,10 +123,10 @@ func TestDisksAndVolumes(t *testing.T) {
 			*d.Partitions[1].Volume = treeview.Volume{MountPoints: []string{`D:\`}}
 		}, []string{"problem volume-unreadable: do not format it: the data may still be whole",
 			"note disk-not-of-kubernetes: "}},
-		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "it has not answered"} },
+		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "e", Unanswered: true} },
 			[]string{"problem volume-not-answering: look at its disk"}},
 		"no answer of Windows' own": {func(d *treeview.Disk) {
-			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "it has not answered"
+			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "e"
 		}, nil},
 		"of two drivers": {at(staged("ebs.csi.aws.com"), staged("disk.csi.azure.com")),
 			[]string{"warning disk-of-two-drivers: kubectl get volumeattachment: which volumes Kubernetes has attached " +
@@ -196,10 +196,10 @@ func TestCausesComeFirst(t *testing.T) {
 		"disk-offline":         {Seen: &admin.GetFactsResponse{}, Tree: with(d).Tree},
 		"partition-attribute":  {Seen: &admin.GetFactsResponse{}, Tree: with(hidden).Tree},
 		"iscsi-disconnected":   {Seen: &admin.GetFactsResponse{Sessions: []*admin.ISCSISession{{Target: "iqn"}}}},
-		"disk-not-answering": {Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{
-			Error: "it has not answered"}}}},
-		"disk-unreadable": {Seen: &admin.GetFactsResponse{Contents: []*admin.DiskContent{{
-			Content: "data of an unknown kind"}}}},
+		"disk-not-answering": {Seen: &admin.GetFactsResponse{},
+			Tree: &treeview.Tree{Unnumbered: []treeview.Disk{{Unknown: "e", Unanswered: true}}}},
+		"disk-unreadable": {Seen: &admin.GetFactsResponse{},
+			Tree: with(treeview.Disk{Content: "data of an unknown kind"}).Tree},
 	} {
 		facts.Seen.Links = []*admin.Link{missing}
 		got := doctor.Examine(facts)
@@ -312,16 +312,17 @@ func TestDisksOfOneIdentity(t *testing.T) {
 
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	facts := doctor.Facts{Seen: &admin.GetFactsResponse{Operations: []*admin.Operation{
-		{Name: "Rmdir(x)", Age: durationpb.New(time.Hour), Waiting: true},
-		{Name: "MountVolume(x)", Age: durationpb.New(61 * time.Minute)},
-		{Name: "Rescan", Age: durationpb.New(100 * time.Second)}, {Name: "Mkdir(x)", Age: durationpb.New(5 * time.Second)},
-		{Name: "WriteVolumeCache(x)", Age: durationpb.New(4 * time.Second)},
-		{Name: `NewSmbGlobalMapping(\\FS\s)`, Age: durationpb.New(time.Hour)},
-		{Name: "Tree(x) at y", Age: durationpb.New(time.Hour)}, // an earlier look of this report
+		{Name: "Rmdir(x)", Call: true, Age: durationpb.New(time.Hour), Waiting: true},
+		{Name: "MountVolume(x)", Call: true, Age: durationpb.New(61 * time.Minute)},
+		{Name: "Rescan", Call: true, Age: durationpb.New(100 * time.Second)},
+		{Name: "Mkdir(x)", Call: true, Age: durationpb.New(5 * time.Second)},
+		{Name: "WriteVolumeCache(x)", Call: true, Age: durationpb.New(4 * time.Second)},
+		{Name: `NewSmbGlobalMapping(\\fs\s)`, Call: true, Server: "fs", Age: durationpb.New(time.Hour)},
+		{Name: "LookAtDisks(x) at y", Object: "y", Age: durationpb.New(time.Hour)}, // an earlier look of this report
 	}}}
 	wantVerdicts(t, "all at once", facts, "problem hung-operation: errors of devices: Get-WinEvent System -MaxEvents 500 | ? "+
 		"ProviderName -Match 'disk|stor|ntfs|iscsi'",
-		"problem hung-operation: check that the file server answers from this node: Test-NetConnection FS -Port 445",
+		"problem hung-operation: check that the file server answers from this node: Test-NetConnection fs -Port 445",
 		"note slow-operation: csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	findings := doctor.Examine(facts)
 	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
@@ -329,7 +330,7 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	if len(findings) != 3 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[2].Evidence, slow) {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
-	facts.Seen.Operations = []*admin.Operation{{Name: `CountVolumes(\\?\Volume{0}\)`, Age: durationpb.New(time.Minute)}}
+	facts.Seen.Operations = []*admin.Operation{{Object: `\\?\Volume{0}\`, Age: durationpb.New(time.Minute)}}
 	wantVerdicts(t, "a look alone", facts, "warning hung-operation: errors of devices: Get-WinEvent System -MaxEvents 500 | ? "+
 		"ProviderName -Match 'disk|stor|ntfs|iscsi'")
 }

@@ -86,30 +86,34 @@ func (f Facts) checks() []check {
 	noServices := unless(len(f.Services) > 0, "the agent did not tell the states of services")
 	noTree := cmp.Or(unless(f.Tree != nil, "the agent did not list the disks"),
 		unless(len(f.unknown()) == 0, "Windows did not list all disks and volumes"))
-	notSeen := func(part string) string { // the agent did not tell its facts, or not those of the part
-		is := func(gap *admin.Gap) bool { return part != "" && strings.HasPrefix(gap.GetPart(), part) }
-		return cmp.Or(unless(f.Seen != nil, "the agent's admin endpoint did not answer"),
-			unless(!slices.ContainsFunc(f.Seen.GetGaps(), is), "the agent could not look at "+part))
+	notSeen := func(parts ...admin.Part) (missing string) { // the agent did not tell its facts, or not those of the parts
+		for _, gap := range f.Seen.GetGaps() {
+			if slices.Contains(parts, gap.GetAsked()) {
+				missing = cmp.Or(missing, "the agent could not look at "+gap.GetPart())
+			}
+		}
+		return cmp.Or(unless(f.Seen != nil, "the agent's admin endpoint did not answer"), missing)
 	}
+	noContents := cmp.Or(unless(f.Tree == nil || f.Tree.NoAdmin == nil, "the agent did not tell what its disks hold"), noTree)
 	return []check{
 		{(*report).endpoints, "", "no-agent access-denied silent-endpoint broken-endpoint"},
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
 		{(*report).unanswered, noAgent, "no-answer"},
 		{(*report).versionsServed, noAgent, "group-off old-version"},
-		{(*report).unusable, notSeen("working directories"), "unusable-directory"},
+		{(*report).unusable, notSeen(admin.Part_PART_UNSPECIFIED), "unusable-directory"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
-		{(*report).privileges, notSeen(""), "missing-privilege"},
-		{(*report).operations, notSeen(""), "hung-operation slow-operation"},
-		{(*report).contents, notSeen("disks"), "disk-not-answering disk-unreadable disk-not-blank"},
-		{(*report).sessions, notSeen("iSCSI sessions"), "iscsi-disconnected"},
+		{(*report).privileges, notSeen(), "missing-privilege"},
+		{(*report).operations, notSeen(), "hung-operation slow-operation"},
+		{(*report).contents, noContents, "disk-not-answering disk-unreadable disk-not-blank"},
+		{(*report).sessions, notSeen(admin.Part_PART_SESSIONS), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
-		{(*report).dangling, notSeen("mount points"),
+		{(*report).dangling, notSeen(admin.Part_PART_LINKS),
 			"link-to-system-disk dangling-link dangling-mount-point dangling-share-link left-over-globalmount"},
 		{(*report).lost, noTree, "volume-not-answering volume-unreadable"},
 		{(*report).full, noTree, "volume-full"},
-		{(*report).unpublished, notSeen("mount points"), "staged-not-published"},
-		{(*report).mappings, cmp.Or(notSeen("SMB mappings"), notSeen("the shares")), "stale-smb-mapping " +
-			"many-smb-mappings unused-smb-mappings"},
+		{(*report).unpublished, notSeen(admin.Part_PART_LINKS), "staged-not-published"},
+		{(*report).mappings, notSeen(admin.Part_PART_MAPPINGS, admin.Part_PART_SHARES),
+			"stale-smb-mapping many-smb-mappings unused-smb-mappings"},
 		{(*report).attributes, noTree, "partition-attribute"},
 		{(*report).identities, noTree, "same-identity"},
 		{(*report).volumes, noTree, "file-system-smaller"},

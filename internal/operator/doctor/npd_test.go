@@ -25,7 +25,8 @@ func TestNPD(t *testing.T) {
 	slow.Emulated.Faults = []string{"fault 1: Flush hang"}
 	slow.Seen = &admin.GetFactsResponse{AllLinks: true, WorkingDirectories: []string{kubelet},
 		Links: []*admin.Link{{Path: strings.TrimSuffix(staged("a"), `\`), Target: id, Kind: admin.Target_TARGET_VOLUME}}}
-	partly.Seen = &admin.GetFactsResponse{Gaps: []*admin.Gap{{Part: "SMB mappings", Error: "out of time"}}}
+	partly.Seen = &admin.GetFactsResponse{Gaps: []*admin.Gap{{Part: "SMB mappings", Error: "out of time",
+		Asked: admin.Part_PART_MAPPINGS}}}
 	none := doctor.Facts{Endpoints: []doctor.Endpoint{{Group: "disk", Version: "v1", State: doctor.Absent}}}
 	for name, test := range map[string]struct {
 		facts   doctor.Facts

@@ -6,16 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
 // An operation takes less than slow on a healthy node. One that takes as long as stuck hangs, as in the metric
@@ -34,18 +28,14 @@ func (r *report) operations() {
 	} else if len(r.Unanswered)+len(r.unknown()) > 0 {
 		return // what hangs is named with the questions
 	}
-	lines := r.running(stuck, math.MaxInt64)
-	if len(lines) == 0 && !r.silent() {
-		lines = r.awaited(stuck)
+	waits := r.running(stuck, math.MaxInt64)
+	if len(waits) == 0 && !r.silent() {
+		waits = r.awaited(stuck)
 	}
 	const agents = "restarting the agent ends no call that hangs in Windows; restarting the node does"
 	byServer := map[string][]string{}
-	for _, line := range lines {
-		server := ""
-		if of := atServer.FindStringSubmatch(line); of != nil {
-			server = of[1]
-		}
-		byServer[server] = append(byServer[server], line)
+	for _, w := range waits {
+		byServer[w.GetServer()] = append(byServer[w.GetServer()], w.line)
 	}
 	for _, server := range slices.Sorted(maps.Keys(byServer)) {
 		if server == "" {
@@ -57,8 +47,8 @@ func (r *report) operations() {
 		r.add(severity, "hung-operation", "the agent waits for a file server and gets no answer: "+server, byServer[server],
 			testServer(server), smbLog, agents)
 	}
-	if lines = r.running(slow, stuck); len(lines) > 0 {
-		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines,
+	if waits = r.running(slow, stuck); len(waits) > 0 {
+		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines(waits),
 			"csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	}
 }
@@ -69,13 +59,24 @@ func testServer(name string) string {
 		argument{"SERVER", name})
 }
 
-// atServer matches an operation at a share, and finds its server.
-var atServer = regexp.MustCompile(`(?:^|[( ])\\\\([^\\?.][^\\]*)\\`)
+// A wait is an operation that has not ended, as a line of evidence.
+type wait struct {
+	*admin.Operation
+
+	line string
+}
+
+func lines(waits []wait) (list []string) {
+	for _, w := range waits {
+		list = append(list, w.line)
+	}
+	return list
+}
 
 // running returns the calls of an age, those that wait for others last. Of several with one name, such as repeated
-// questions, the oldest is returned. The agent's own looks, as for this report, are no calls.
-func (r *report) running(from, to time.Duration) (lines []string) {
-	var waiting []string
+// questions, the oldest is returned.
+func (r *report) running(from, to time.Duration) (list []wait) {
+	var waiting []wait
 	seen := map[string]bool{}
 	for _, o := range r.Seen.GetOperations() {
 		age := o.GetAge().AsDuration()
@@ -83,46 +84,32 @@ func (r *report) running(from, to time.Duration) (lines []string) {
 		again := seen[o.GetName()]
 		seen[o.GetName()] = true
 		switch {
-		case again || age < from || age >= to || !isCall(o):
+		case again || age < from || age >= to || !o.GetCall():
 		case o.GetWaiting():
-			waiting = append(waiting, line+", waiting for others")
+			waiting = append(waiting, wait{o, line + ", waiting for others"})
 		default:
-			lines = append(lines, line)
+			list = append(list, wait{o, line})
 		}
 	}
-	return append(lines, waiting...)
+	return append(list, waiting...)
 }
 
-// isCall reports whether an operation is a call of the storage API, by the names of the newest versions' methods.
-func isCall(o *admin.Operation) bool {
-	verb, _, _ := strings.Cut(o.GetName(), "(")
-	return slices.ContainsFunc(versions.Groups(), func(g versions.Group) bool {
-		name := protoreflect.FullName(g.ServiceName(g.Hub) + "." + verb)
-		_, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
-		return err == nil
-	})
-}
-
-// awaited returns what the agent's own looks have waited for, for at least so long.
-func (r *report) awaited(from time.Duration) (lines []string) {
+// awaited returns the objects that the agent's own looks have waited for, for at least so long.
+func (r *report) awaited(from time.Duration) (list []wait) {
 	seen := map[string]bool{}
 	for _, o := range r.Seen.GetOperations() {
-		_, object, _ := strings.Cut(strings.TrimSuffix(o.GetName(), ")"), "(")
-		if _, at, is := strings.Cut(object, " at "); is {
-			object = at
-		}
-		if age := o.GetAge().AsDuration(); !isCall(o) && strings.Contains(object, `\`) && !seen[object] && age >= from {
+		age := o.GetAge().AsDuration()
+		if object := o.GetObject(); !o.GetCall() && object != "" && !seen[object] && age >= from {
 			seen[object] = true
-			lines = append(lines, fmt.Sprintf("%s has not answered for %v", object, age.Round(time.Second)))
+			list = append(list, wait{o, fmt.Sprintf("%s has not answered for %v", object, age.Round(time.Second))})
 		}
 	}
-	return lines
+	return list
 }
 
 // silent reports whether another finding says what does not answer.
 func (r *report) silent() bool {
 	return len(r.Tree.Unknown) > 0 ||
-		slices.ContainsFunc(r.Seen.GetContents(), func(c *admin.DiskContent) bool { return c.GetError() != "" }) ||
 		slices.ContainsFunc(r.Seen.GetMappings(), func(m *admin.SMBMapping) bool { return m.GetError() != "" }) ||
 		slices.ContainsFunc(r.Seen.GetLinks(), func(l *admin.Link) bool { return l.GetUnknown() != "" })
 }

@@ -27,7 +27,7 @@ func (r *report) services() {
 		case iscsi && stopped && s.Start == "automatic":
 			found(Warning, "service-stopped",
 				"the iSCSI initiator, MSiSCSI, should run and does not: calls of the iscsi group fail", startService(s)...)
-		case s.Agent && s.Installed && stopped && !strings.HasSuffix(s.Status, "-pending"):
+		case s.Agent && (s.Status == "stopped" || s.Status == "paused"):
 			found(Warning, "service-stopped",
 				"the agent's service is installed and does not run: another agent answers, which may end with its container",
 				command("sc.exe start %s", name),

@@ -54,7 +54,7 @@ func (r *report) lost() {
 		evidence := append(describe(d), r.usersOf(v.ID)...)
 		switch {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
-		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !unanswered(v.Unknown):
+		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !v.Unanswered:
 			r.add(Problem, "volume-unreadable", "Windows cannot read a mounted volume: "+name,
 				append([]string{v.Unknown}, evidence...),
 				systemLog, "do not format it, and take a snapshot of the disk first",

@@ -15,6 +15,7 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // FromAPI builds a tree from the storage API alone. Facts that the agent's versions do not give are left out and named
@@ -83,13 +84,15 @@ func (s *survey) addMissing(what string, err error) {
 
 // note records that a fact is missing: of all objects if the agent is too old, else of one, because Windows did not
 // answer.
-func (s *survey) note(of *string, all, one string, err error) {
+func (s *survey) note(of *string, unanswered *bool, all, one string, err error) {
 	if err == nil || errors.Is(err, csiproxy.ErrUnsupported) {
 		s.addMissing(all, err)
 		return
 	}
+	call := (*csiproxy.Error)(nil)
+	*unanswered = errors.Is(err, csiproxy.ErrStillRunning) || errors.As(err, &call) && call.Reason == reason.NotAnswering
 	*of = one + ": " + s.text(err)
-	s.tree.addUnknown(*of)
+	s.tree.addUnknown(*of, *unanswered)
 }
 
 // readDisk looks at one disk. It returns false if the disk is gone.
@@ -100,22 +103,22 @@ func (s *survey) readDisk(d *Disk) bool {
 		return false
 	}
 	d.SizeBytes = stats.GetTotalBytes()
-	s.note(&d.Unknown, "the sizes of disks", "the size of "+name, err)
+	s.note(&d.Unknown, &d.Unanswered, "the sizes of disks", "the size of "+name, err)
 	state, err := s.client.Disk.GetDiskState(s.ctx, &diskapi.GetDiskStateRequest{DiskNumber: d.Number})
 	if err == nil {
 		d.Online = new(state.GetIsOnline())
 	}
-	s.note(&d.Unknown, "which disks are online", "whether "+name+" is online", err)
+	s.note(&d.Unknown, &d.Unanswered, "which disks are online", "whether "+name+" is online", err)
 	volumes, err := s.client.Volume.ListVolumesOnDisk(s.ctx, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: d.Number})
 	if status.Code(err) != codes.FailedPrecondition { // offline, or nothing on it: then there are none
-		s.note(&d.Unknown, "volumes", "the volumes of "+name, err)
+		s.note(&d.Unknown, &d.Unanswered, "volumes", "the volumes of "+name, err)
 	}
 	for _, id := range volumes.GetVolumeIds() {
 		v := &Volume{ID: id}
 		formatted, err := s.client.Volume.IsVolumeFormatted(s.ctx, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-		s.note(&v.Unknown, "whether "+id+" is formatted", "whether "+id+" is formatted", err)
+		s.note(&v.Unknown, &v.Unanswered, "whether "+id+" is formatted", "whether "+id+" is formatted", err)
 		stats, err := s.client.Volume.GetVolumeStats(s.ctx, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
-		s.note(&v.Unknown, "the size of "+id, "the size of "+id, err)
+		s.note(&v.Unknown, &v.Unanswered, "the size of "+id, "the size of "+id, err)
 		v.Formatted, v.TotalBytes, v.UsedBytes = formatted.GetFormatted(), stats.GetTotalBytes(), stats.GetUsedBytes()
 		d.Partitions = append(d.Partitions, Partition{Volume: v})
 	}

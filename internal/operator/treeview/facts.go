@@ -19,7 +19,7 @@ func FromFacts(facts *admin.GetFactsResponse) *Tree {
 	noVolume := "" // why it is not known which volume is on a partition
 	for _, gap := range facts.GetGaps() {
 		if slices.Contains(Parts(), gap.GetAsked()) {
-			tree.addUnknown(gap.GetError())
+			tree.addUnknown(gap.GetError(), gap.GetUnanswered())
 		}
 		if gap.GetAsked() == admin.Part_PART_VOLUMES {
 			noVolume = gap.GetError()
@@ -33,11 +33,16 @@ func FromFacts(facts *admin.GetFactsResponse) *Tree {
 	}
 	for _, d := range facts.GetDisks() {
 		disk := diskOf(d)
-		tree.addUnknown(disk.Unknown)
+		if d.Number == nil {
+			tree.addUnknown("a disk: "+disk.Unknown, disk.Unanswered)
+			tree.Unnumbered = append(tree.Unnumbered, disk)
+			continue
+		}
+		tree.addUnknown(disk.Unknown, disk.Unanswered)
 		for _, p := range d.GetPartitions() {
 			partition := partitionOf(p)
 			if partition.Volume = volumes[place{d.GetNumber(), p.GetOffsetBytes()}]; partition.Volume != nil {
-				tree.addUnknown(partition.Volume.Unknown)
+				tree.addUnknown(partition.Volume.Unknown, partition.Volume.Unanswered)
 			} else if d.GetOnline() && p.GetGetsVolume() {
 				partition.Unknown = noVolume
 			}
@@ -62,9 +67,10 @@ func diskOf(d *admin.Disk) Disk {
 	disk := Disk{
 		Number: d.GetNumber(), SizeBytes: d.GetSizeBytes(), Style: d.GetStyle(), Unknown: d.GetUnknown(), System: d.System,
 		BusType: d.GetBusType(), Adapter: d.GetAdapter(), Bus: d.GetBus(), Target: d.GetTarget(), LUN: d.GetLun(),
-		SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{},
+		SerialNumber: d.GetSerialNumber(), Page83: d.GetPage83(), Partitions: []Partition{}, Content: d.GetContent(),
+		Unanswered: d.GetUnanswered(),
 	}
-	if disk.Unknown == "" {
+	if disk.Style != "" {
 		disk.Online, disk.ReadOnly = new(d.GetOnline()), new(d.GetReadOnly())
 	}
 	if d.GetTakenOffline() {
@@ -99,6 +105,7 @@ func volumeOf(v *admin.Volume) *Volume {
 	volume := &Volume{
 		ID: v.GetId(), FileSystem: v.GetFileSystem(), Formatted: v.GetFileSystem() != "", Unknown: v.GetUnknown(),
 		TotalBytes: v.GetTotalBytes(), UsedBytes: v.GetUsedBytes(), MountPoints: v.GetMountPoints(),
+		Unanswered: v.GetUnanswered(),
 	}
 	if volume.Unknown == "" { // else an empty list is not known
 		volume.MountPoints = append([]string{}, v.GetMountPoints()...)

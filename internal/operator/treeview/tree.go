@@ -19,6 +19,10 @@ type Tree struct {
 	Missing []string `json:"missing"`
 	// Unknown lists what Windows did not answer, and why, one sentence each.
 	Unknown []string `json:"unknown"`
+	// Unanswered reports whether Windows gave no answer in time to some of it; else asking failed at once.
+	Unanswered bool `json:"-"`
+	// Unnumbered are the disks that do not tell their numbers.
+	Unnumbered []Disk `json:"-"`
 	// NoAdmin is why the tree comes from the storage API alone, nil if it does not.
 	NoAdmin error `json:"-"`
 }
@@ -41,7 +45,10 @@ func (t *Tree) Volumes() iter.Seq2[Disk, Partition] {
 
 // Disk is one disk. An unknown value is a nil pointer, an empty text or a size of 0.
 type Disk struct {
-	Unknown   string `json:"unknown,omitempty"` // why what is empty below is not known
+	Unknown    string `json:"unknown,omitempty"` // why what is empty below is not known
+	Unanswered bool   `json:"-"`                 // Windows gave no answer in time
+	// Content is what an online disk without a data partition holds, if that was asked for: "an ext4 file system".
+	Content   string `json:"-"`
 	Number    uint32 `json:"diskNumber"`
 	SizeBytes int64  `json:"sizeBytes"`
 	Style     string `json:"style"` // RAW, GPT or MBR
@@ -76,6 +83,7 @@ type Partition struct {
 // Volume is the volume on a Partition.
 type Volume struct {
 	Unknown     string   `json:"unknown,omitempty"` // why what is empty below is not known
+	Unanswered  bool     `json:"-"`                 // Windows gave no answer in time
 	ID          string   `json:"volumeId"`
 	FileSystem  string   `json:"fileSystem"` // "NTFS"
 	Formatted   bool     `json:"formatted"`  // Windows knows a file system on it
@@ -228,7 +236,8 @@ func Size(bytes int64) string {
 	return fmt.Sprintf("%d.%d %ciB", n, tenths, unit)
 }
 
-func (t *Tree) addUnknown(why string) {
+func (t *Tree) addUnknown(why string, unanswered bool) {
+	t.Unanswered = t.Unanswered || unanswered
 	if why != "" && !slices.Contains(t.Unknown, why) {
 		t.Unknown = append(t.Unknown, why)
 	}

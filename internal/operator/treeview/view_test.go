@@ -15,7 +15,7 @@ import (
 func TestWrite(t *testing.T) {
 	facts := &admin.GetFactsResponse{Disks: []*admin.Disk{
 		{
-			Number: 0, SizeBytes: 64 << 30, Style: "GPT", Online: true, System: new(true), BusType: "SAS", Adapter: "1",
+			Number: new(uint32(0)), SizeBytes: 64 << 30, Style: "GPT", Online: true, System: new(true), BusType: "SAS", Adapter: "1",
 			Bus: "0", Target: "0", Lun: "0",
 			SerialNumber: "EMU-DISK-0000", Partitions: []*admin.Partition{
 				{Number: 3, SizeBytes: 64<<30 - 118<<20, OffsetBytes: 117 << 20, Kind: "basic data", GptAttributes: 3 << 62},
@@ -23,8 +23,8 @@ func TestWrite(t *testing.T) {
 				{Number: 2, SizeBytes: 16 << 20, OffsetBytes: 101 << 20, Kind: "MSR"},
 			},
 		},
-		{Number: 1, SizeBytes: 10 << 30, Style: "RAW", Online: true, SerialNumber: "vol\x1b[31m", Page83: "EMULATED  disk-2"},
-		{Number: 12, SizeBytes: 512, Style: "RAW", ReadOnly: true},
+		{Number: new(uint32(1)), SizeBytes: 10 << 30, Style: "RAW", Online: true, SerialNumber: "vol\x1b[31m", Page83: "EMULATED  disk-2"},
+		{Number: new(uint32(12)), SizeBytes: 512, Style: "RAW", ReadOnly: true},
 	}, Volumes: []*admin.Volume{
 		{Id: `\\?\Volume{1}\`, Extents: []*admin.Extent{{OffsetBytes: 1 << 20}}},
 		{Id: `\\?\Volume{2}\`, Extents: []*admin.Extent{{OffsetBytes: 117 << 20}}, FileSystem: "NTFS",
