@@ -49,6 +49,7 @@ func DialPath(ctx context.Context, path string) (*Client, error) {
 }
 
 func open(ctx context.Context, target string, o dial.Options) (*Client, error) {
+	o.Dial = append(o.Dial, grpc.WithUnaryInterceptor(explain))
 	conn, err := dial.Open(ctx, target, o)
 	if err != nil {
 		return nil, Unreachable(err)
@@ -109,19 +110,28 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Explain returns a call's error with the agent's message as its text, without gRPC's prefix.
 func Explain(err error) error {
 	s, ok := status.FromError(err)
-	if !ok || err == nil {
+	if !ok || err == nil || errors.As(err, new(*Error)) {
 		return err
 	}
-	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), "EmulatedNode") {
-		return &Error{Text: "the agent has no emulated node, and this command is for one only", Err: err}
+	return &Error{Text: s.Message(), Err: err}
+}
+
+// explain gives gRPC's own errors texts for the user: those without details. The agent's own have an ErrorInfo.
+func explain(ctx context.Context, method string, request, response any, conn *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, request, response, conn, options...)
+	s, ok := status.FromError(err)
+	if !ok || len(s.Details()) > 0 {
+		return err
 	}
-	if s.Code() == codes.Unimplemented && strings.Contains(s.Message(), admin.Admin_ServiceDesc.ServiceName) {
+	switch emulated := strings.HasPrefix(method, "/"+nodeapi.EmulatedNode_ServiceDesc.ServiceName+"/"); {
+	case s.Code() == codes.Unimplemented && emulated:
+		return &Error{Text: "the agent has no emulated node, and this command is for one only", Err: err}
+	case s.Code() == codes.Unimplemented:
 		return &Error{Text: "this agent is too old for that: it takes an agent of " + FactsSince +
 			"; csi-proxyctl version", Err: err}
-	}
-	// gRPC's own message, which no agent sends.
-	if s.Code() == codes.Unavailable && strings.HasPrefix(s.Message(), "error reading from server") {
+	case s.Code() == codes.Unavailable:
 		return &Error{Text: "the agent ended during the call", Err: err}
 	}
-	return &Error{Text: s.Message(), Err: err}
+	return err
 }
