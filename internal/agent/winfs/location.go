@@ -91,8 +91,8 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	return f, nil
 }
 
-// openToDelete opens an object whose own access list leaves the agent out. That of its directory allows to delete it
-// (FILE_DELETE_CHILD), if nothing but that is asked for. What the object is, any handle may ask.
+// openToDelete opens an object whose own access list does not admit the agent. The list of its directory may allow to
+// delete it (FILE_DELETE_CHILD), but grants no other right; any handle can ask for the kind of its object.
 //
 // https://github.com/golang/go/issues/77402, and MS-FSA 2.1.5.1.2.1
 func (loc *Location) openToDelete() (*File, error) {
@@ -110,7 +110,7 @@ func (loc *Location) openToDelete() (*File, error) {
 	return f, nil
 }
 
-// openAsIs adds the options that open any object at the location.
+// openAsIs adds the options that open the object at the location, of whatever kind, and not what it leads to.
 func (loc *Location) openAsIs(how kernel.OpenOptions) kernel.OpenOptions {
 	how.Access, how.Share = loc.pinning(how.Access)
 	how.Access |= win32.FILE_READ_ATTRIBUTES

@@ -29,7 +29,7 @@ import (
 // Policy is what all operations of a node have in common. It is safe for concurrent use.
 type Policy struct {
 	dirs   winpath.WorkingDirs
-	kept   []winpath.Path // nothing is made in the place of these, nor of a directory above
+	kept   []winpath.Path // directories that clients share: no operation replaces one, nor a directory above one
 	shares shareGuard
 	system atomic.Pointer[winpath.VolumeID] // the volume that Windows runs from, once it is known: it cannot change
 }
@@ -78,8 +78,8 @@ func (p *Policy) ParsePath(text string, slashes winpath.Options) (winpath.Path, 
 	return path, nil
 }
 
-// MayTake refuses a working directory, and what is kept, as the place where an operation makes, replaces or removes
-// something.
+// MayTake refuses to let an operation make, replace or remove the object at a path that is a working directory, or a
+// kept directory, or above one.
 func (p *Policy) MayTake(path winpath.Path, verb string) error {
 	if err := p.MayLinkTo(path, verb); err != nil {
 		return err
@@ -87,8 +87,8 @@ func (p *Policy) MayTake(path winpath.Path, verb string) error {
 	return p.notKept(path, verb, 0)
 }
 
-// MayLinkTo refuses a working directory, and one above what is kept, as the source of a link. By another name of such a
-// directory, what is kept in it could be taken.
+// MayLinkTo refuses a working directory, and one above a kept directory, as the source of a link: through the link, the
+// kept directory would have another path, which MayTake does not know.
 func (p *Policy) MayLinkTo(path winpath.Path, verb string) error {
 	if _, rest, err := p.dirs.Check(path); err == nil && len(rest) == 0 {
 		return errdefs.FailedPrecondition.Errorf(reason.WorkingDirItself,
@@ -97,10 +97,10 @@ func (p *Policy) MayLinkTo(path winpath.Path, verb string) error {
 	return p.notKept(path, verb, 1)
 }
 
-// NotKept refuses what is kept as the place where an operation removes something.
+// NotKept refuses to let an operation remove what is in a kept directory, or above one.
 func (p *Policy) NotKept(path winpath.Path, verb string) error { return p.notKept(path, verb, 0) }
 
-// notKept refuses a path that has something that is kept so many levels below it, or more.
+// notKept refuses a path with a kept directory at least so many levels below it; 0: at the path itself.
 func (p *Policy) notKept(path winpath.Path, verb string, levels int) error {
 	for _, kept := range p.kept {
 		if below, is := kept.Below(path); is && len(below) >= levels {

@@ -178,8 +178,9 @@ func (r *removal) removeEntry(in *level, name string) {
 	}
 }
 
-// enter opens a directory with content as the next level. It moves one from the deepest level up. If that is refused,
-// as something below is open or the file system cannot, it closes the uppermost level for the next pass.
+// enter opens a directory with content as the next level. With MaxOpenLevels open, it moves the directory up instead. If
+// that fails, because a file in it is open or the file system cannot move it, the uppermost level is closed and left to
+// the next pass.
 func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 	if len(r.levels) > MaxOpenLevels {
 		if r.moveUp(loc, path) {
@@ -240,7 +241,8 @@ func (r *removal) finishLevel() {
 	}
 }
 
-// pinned reports whether no directory from the one that is being emptied to the last level can be renamed or replaced.
+// pinned reports whether all directories from the one that is being emptied down to the last level are open, so that
+// none can be renamed or replaced.
 func (r *removal) pinned() bool { return len(r.levels) < 2 || r.levels[1].parent == r.levels[0] }
 
 func (r *removal) pop() *level {

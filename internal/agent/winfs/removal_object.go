@@ -68,9 +68,9 @@ func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at
 	return nil, true, nil
 }
 
-// mountedAt returns the mount that a mount point stands for. It returns nil for one that the mount manager does not
-// know: a workload can make as many as it likes, of any volume, and they are removed like links. So is one whose path
-// could change meanwhile, as the mount manager takes paths.
+// mountedAt returns the mount of a mount point that must be unmounted before it is removed. It returns nil for one that
+// is removed like a link: the mount manager does not know it, as workloads can make such ones of any volume; or its path
+// can change, and the mount manager takes only paths.
 func (r *removal) mountedAt(l *File) *mounted {
 	id, ok := l.MountedVolume()
 	if !ok || !r.pinned() {

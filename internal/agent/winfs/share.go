@@ -74,7 +74,7 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 	if err := fs.scope.Server(target.Server); err != nil {
 		return err
 	}
-	// from here on, the server answers, or the removal of its mapping
+	// from here on, a hang is one of the server, or of the removal of its mapping
 	if _, err := fs.run.TrackObject(operation.Share(key)); err != nil {
 		return err
 	}

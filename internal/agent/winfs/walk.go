@@ -26,8 +26,8 @@ type Walk struct {
 	Create bool
 	// Pin: until the location is closed, nothing on the way can be renamed or removed, for calls that take a path as text.
 	Pin bool
-	// Look: hold no share, so that the removal of its mapping waits for no server. If the removal comes between the check
-	// of the mapping and the opening, the server is shown the account of this machine, as after a removal by others.
+	// Look: hold no share, so that a removal of its mapping does not wait for the server. If the mapping is removed
+	// between its check and the opening, Windows shows the server this machine's account, as if others had removed it.
 	Look bool
 }
 
@@ -66,8 +66,8 @@ func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Loc
 	return loc, l, nil
 }
 
-// reach opens the object at a path, as Open does: in one step if no link is on the way and nothing is made or pinned.
-// It walks after any other answer than that only the last name is missing.
+// reach opens the object at a path, as Open does. If nothing is to be made or pinned, it tries the whole path in one
+// step, which works if no link is on the way. It walks after every failure but one: only the last name is missing.
 func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *int) (*Location, kernel.Handle, error) {
 	root, rest, err := fs.checkDirs(path)
 	if err != nil {
@@ -173,7 +173,7 @@ func (fs *FS) enterRoot(loc *Location, root winpath.Path, w Walk) error {
 	return nil
 }
 
-// A rootError is that a working directory cannot be opened: no call can make it.
+// A rootError says that a working directory cannot be opened. No call can make a missing one.
 type rootError struct{ error }
 
 func (e rootError) Unwrap() error { return e.error }
@@ -263,7 +263,7 @@ func (fs *FS) enterVolume(target winpath.Target, w Walk) (kernel.Handle, error) 
 	if system == target.Volume {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "it is the system volume")
 	}
-	// from here on, that volume's file system answers
+	// from here on, a hang is one of that volume
 	if _, err := fs.run.TrackObject(operation.Volume(target.Volume)); err != nil {
 		return nil, err
 	}
