@@ -198,7 +198,8 @@ func (o *op) rescanDevices() error {
 	return nil
 }
 
-// refresh makes Windows read a disk's size and partition table again. It is best effort: the disk may be going.
+// refresh makes Windows read a disk's size and partition table again. A failure is only logged: the disk may have been
+// detached.
 func (o *op) refresh(number uint32) {
 	d, err := o.openDisk(number, readWrite)
 	if err == nil {

@@ -128,14 +128,14 @@ func hasLUN(busType uint32) bool {
 	return false
 }
 
-// mayHaveLUN reports whether a disk has a LUN, its adapter not considered.
+// mayHaveLUN reports whether drivers may find a disk by its LUN, as far as that does not depend on its adapter.
 func mayHaveLUN(d diskAnswer[*diskPlace], windows systemUses) bool {
 	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
 }
 
-// adaptersOfWindows returns the adapters of the disks that Windows starts from, those without another adapter of their
-// kind left out: a machine with one adapter has its data disks there. On Azure, the temporary disk lies beside the
-// system disk, and data disks are attached to a second adapter, which is there from the start.
+// adaptersOfWindows returns the adapters of the disks that Windows starts from, unless they are the machine's only ones
+// of their kind: then its data disks are there as well. On Azure, the temporary disk is at the system disk's adapter,
+// and data disks are at a second adapter, which every machine has.
 func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUses) ([]string, error) {
 	var own []string
 	for _, number := range windows.startDisks() {
@@ -165,7 +165,8 @@ func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUse
 	return own, nil
 }
 
-// adaptersOn counts the adapters with a bus type, and those that do not answer: no LUN is better than a wrong one.
+// adaptersOn counts the adapters with a bus type. One that does not answer counts as well: it makes adaptersOfWindows
+// withhold LUNs, and no LUN is better than a wrong one.
 func (o *op) adaptersOn(busType uint32) (count int, err error) {
 	paths, err := o.kernel.AdapterInterfaces()
 	if err != nil {

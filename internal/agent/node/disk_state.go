@@ -54,13 +54,16 @@ func (d *disk) state() (diskState, error) {
 	}, nil
 }
 
-// isReadOnly reports whether a disk cannot be written: by its attribute, or because the device itself is protected, as
-// only an online disk tells. One that does not know the question counts as writable.
+// isReadOnly reports whether a disk cannot be written: because of its attribute, or because its device is protected.
+// Only an online disk tells the latter, and a device that does not know the question counts as writable.
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-ioctl_disk_is_writable
 func (d *disk) isReadOnly(state diskState) bool {
-	if !state.writable || !state.online {
-		return !state.writable
+	if !state.writable {
+		return true
+	}
+	if !state.online {
+		return false
 	}
 	_, err := d.DeviceIoControl(win32.IOCTL_DISK_IS_WRITABLE, nil, nil)
 	return errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT)
@@ -106,10 +109,11 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 		state.writable = true
 		_ = d.updateProperties() // an offline disk may refuse it
 	}
-	if state.writable || d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) != nil {
-		if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
-			return state, errdefs.Errorf(err, "bringing disk %d online", d.number)
-		}
+	if !state.writable && d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE|win32.DISK_ATTRIBUTE_READ_ONLY) == nil {
+		return d.awaitState(true)
+	}
+	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_OFFLINE); err != nil {
+		return state, errdefs.Errorf(err, "bringing disk %d online", d.number)
 	}
 	return d.awaitState(true)
 }
@@ -129,7 +133,7 @@ func (o *op) makeWritable(d *disk) error {
 	return nil
 }
 
-// GetDiskReadOnly reports whether a disk is read-only, be it that the device itself is protected.
+// GetDiskReadOnly reports whether a disk is read-only, because of its attribute or because its device is protected.
 func (d *Disks) GetDiskReadOnly(ctx context.Context, number uint32) (readOnly bool, err error) {
 	return read(ctx, d.node, operation.On("GetDiskReadOnly", operation.Disk(number)),
 		asking(number, func(_ *op, d *disk) (bool, error) {
@@ -151,11 +155,14 @@ const protected = "the device itself is write-protected; attach it for writing"
 
 func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	state, err := d.state()
-	if err != nil || state.writable != readOnly {
-		if err == nil && !readOnly && d.isReadOnly(state) {
-			err = errdefs.FailedPrecondition.Errorf(reason.DiskReadOnly, "disk %d is not made writable: %s", d.number, protected)
-		}
+	isSet := state.writable != readOnly
+	switch {
+	case err != nil:
 		return err
+	case isSet && !readOnly && d.isReadOnly(state):
+		return errdefs.FailedPrecondition.Errorf(reason.DiskReadOnly, "disk %d is not made writable: %s", d.number, protected)
+	case isSet:
+		return nil
 	}
 	if readOnly {
 		if err := o.refuseSystemDisk(d, "made read-only"); err != nil {
@@ -175,7 +182,8 @@ func (o *op) setReadOnly(d *disk, readOnly bool) error {
 	return err
 }
 
-// takeOffline takes a disk offline after flushing its volumes; nil: they are looked for.
+// takeOffline takes a disk offline after flushing its volumes; with nil it looks for them. If it knows them all, it
+// keeps their ids for takenVolumes.
 func (o *op) takeOffline(d *disk, volumes []diskVolume) error {
 	if err := o.refuseSystemDisk(d, "taken offline"); err != nil {
 		return err
@@ -184,25 +192,26 @@ func (o *op) takeOffline(d *disk, volumes []diskVolume) error {
 	if err != nil || !state.online {
 		return err
 	}
-	known := volumes != nil
-	if !known {
+	knowsAll := volumes != nil
+	if !knowsAll {
 		all, unanswered, err := o.volumesOf(d)
-		if volumes, known = all, err == nil && unanswered == nil; err != nil {
+		volumes, knowsAll = all, err == nil && unanswered == nil
+		if err != nil {
 			volumes = o.presentVolumes(d)
 		}
 	}
 	if err := o.dismountAndTakeOffline(d, volumes); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
 	}
-	if known {
+	if knowsAll {
 		o.node.taken.Store(d.number, volumes)
 	}
 	_, err = d.awaitState(false)
 	return err
 }
 
-// takenVolumes returns the ids of the volumes of an offline disk that this agent took offline; known: it did. The
-// number may be another disk's by now, which has other partitions.
+// takenVolumes returns the ids of the volumes of a disk that this agent took offline. Known is false if it did not, or
+// if the number belongs to another disk now, as its partitions show.
 func (o *op) takenVolumes(d *disk, layout win32.DriveLayout) (ids []string, known bool) {
 	value, known := o.node.taken.Load(d.number)
 	volumes, _ := value.([]diskVolume)
@@ -239,9 +248,9 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 	return state, nil
 }
 
-// dismountVolumes locks and dismounts the volumes of a disk that goes offline: Windows takes it offline even in use. A
-// lock flushes, and nothing mounts the volume again until release is called. All are locked first, so that a volume in
-// use does not find another one dismounted. A volume that stays in use is only flushed.
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline, which Windows does even to a disk in use.
+// A lock flushes its volume, and no program can mount the volume again until release is called. All volumes are locked
+// before the first is dismounted. One that stays in use is only flushed.
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 // https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62

@@ -21,6 +21,7 @@ import (
 func (s *sharing) works(share winpath.UNC, mapping *kernel.SMBGlobalMapping) (bool, error) {
 	failure := s.openOnShare(winfs.ShareRoot(s.key), win32.FILE_DIRECTORY_FILE)
 	opens, denied := failure == nil, errdefs.IsDenied(failure)
+	loggedOn := opens || denied // the server has accepted the credentials of the mapping
 	with, known := s.node.mapped.Load(s.key)
 	same := known && with == s.run.Request.Credentials
 	answers := opens || denied && (same || s.folderAnswers(share))
@@ -31,16 +32,16 @@ func (s *sharing) works(share winpath.UNC, mapping *kernel.SMBGlobalMapping) (bo
 	}
 	connected := mapping.Status != win32.SMB_MAPPING_DISCONNECTED
 	switch {
-	case connected && answers, (opens || denied) && same:
+	case connected && answers, loggedOn && same:
 		return true, nil
-	case (opens || denied) && (connected || known) && others():
-		if opens || connected && !known { // what it was mapped with is not known since the agent was started again
+	case loggedOn && (connected || known) && others():
+		if opens || !known { // since the agent was started again, it does not know the credentials of the mapping
 			return true, nil
 		}
 		return false, errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 			"the share %s is mapped for other volumes of this node with other credentials, and its root denies access; use "+
 				"the same credentials, or unstage the other volumes. Nothing was changed", s.key)
-	case opens, denied, refusesLogon(failure):
+	case loggedOn, refusesLogon(failure):
 		// After a restart of Windows a mapping can be left disconnected without its credentials. Files that still open are
 		// opened with other ones. kubernetes-csi/csi-driver-smb#219, kubernetes-sigs/azurefile-csi-driver#3416
 		s.log().Info("A share is mapped but its credentials do not work; it is mapped again", "share", s.key, "status",
@@ -59,8 +60,9 @@ func (s *sharing) works(share winpath.UNC, mapping *kernel.SMBGlobalMapping) (bo
 	return false, smbError(class, failure, "the share %s is mapped but %s; the mapping is kept", s.key, why)
 }
 
-// mappingAfterUse returns the mapping of a share that was just used, nil if it is gone. Before is what was known
-// before; nil: nothing. An idle session is disconnected, and opening a file reconnects it. Windows may list that late.
+// mappingAfterUse returns the mapping of a share on which a file was just opened, nil if it is gone. Before is the
+// mapping as it was listed before, nil if it was not. Opening a file reconnects an idle session, which Windows may list
+// as disconnected for a moment longer.
 func (o *op) mappingAfterUse(key string, before *kernel.SMBGlobalMapping,
 	answers func() bool) (*kernel.SMBGlobalMapping, error) {
 	mapping := before

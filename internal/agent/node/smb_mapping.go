@@ -38,9 +38,9 @@ func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secr
 				return nil
 			}
 		}
-		// Without credentials SYSTEM would log in, whom a server of the node's domain knows as the node's account. No source
-		// shows that Create makes a guest's mapping: New-SmbGlobalMapping, its cmdlet, requires -Credential. A guest's
-		// session is neither signed nor encrypted. Asked for in microsoft/K8s-Storage-Plugins 17 and NetApp/trident 827.
+		// Without credentials, Windows would log in as SYSTEM, which a server of the node's domain knows as the node's
+		// account. No source shows that it maps shares for guests, whose sessions are neither signed nor encrypted; its
+		// cmdlet requires -Credential. Users want it: microsoft/K8s-Storage-Plugins 17, NetApp/trident 827.
 		if userName == "" || len(password) == 0 {
 			return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
 				"the share %s is not mapped yet and needs a user name and a password", s.key)
@@ -53,8 +53,8 @@ func (s *sharing) ensureMapped(share winpath.UNC, userName string, password Secr
 			return nil
 		}
 		mapping, err = s.look()
-		// Another program has a session with the server: for this share, made a moment ago, or for another one. For a share
-		// that is mapped WMI was seen to answer no more than "generic failure": kubernetes/kubernetes#73087.
+		// Another program has a session with the server: for another share, or since a moment ago for this one. WMI was seen
+		// to report a share that is mapped already as a "generic failure": kubernetes/kubernetes#73087.
 		inTheWay := errdefs.HasCode(failure, win32.ERROR_ALREADY_ASSIGNED, win32.ERROR_SESSION_CREDENTIAL_CONFLICT)
 		switch {
 		case (inTheWay || errdefs.HasCode(failure, win32.ERROR_GEN_FAILURE)) && err == nil && mapping != nil && !again:
@@ -191,14 +191,14 @@ func smbError(class errdefs.Class, cause error, format string, args ...any) erro
 	return e
 }
 
-// WMI has few threads for the calls that map and unmap shares. Each call keeps one until its server answers, or the
-// redirector has given the server up.
+// WMI has few threads for the calls that map and unmap shares. Each call keeps a thread until its server answers, or
+// the redirector gives up.
 const (
-	callsOfServer = 2                // of a kind at a time
-	callsWait     = 10 * time.Second // of a further one
+	callsOfServer = 2                // that map shares of one server at a time, and that unmap some
+	callsWait     = 10 * time.Second // how long a further call waits
 )
 
-// turn waits until another call of a kind may be made for the share's server.
+// turn waits until another call of the kind of calls may be made for the share's server.
 func (s *sharing) turn(calls *operation.KeyedLocks, what string) (leave func(), err error) {
 	server := serverOf(s.key)
 	wait, cancel := context.WithTimeout(s.run.Context, callsWait)
@@ -212,8 +212,8 @@ func (s *sharing) turn(calls *operation.KeyedLocks, what string) (leave func(), 
 	return leave, nil
 }
 
-// mapAnew asks Windows to map a share, which takes as long as the server takes to answer. Windows does not map over a
-// mapping, whatever its state, so one that is listed goes first.
+// mapAnew asks Windows to map a share, which takes as long as the server takes to answer. Windows maps no share twice,
+// whatever the state of its mapping: one that is listed is removed first.
 func (s *sharing) mapAnew(listed bool, userName string, password Secret) error {
 	leave, err := s.turn(&s.node.maps, "map shares")
 	if err != nil {

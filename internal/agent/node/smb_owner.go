@@ -45,7 +45,7 @@ func (o *op) withShare(key string, by winpath.Path, f func(s *sharing) error) er
 	return f(s)
 }
 
-// look lists the mapping of the share, nil if there is none. Nothing that is known of a share outlives such a list.
+// look returns the mapping of the share. If Windows lists none, it returns nil, and forgets what was known of the share.
 func (s *sharing) look() (*kernel.SMBGlobalMapping, error) {
 	mapping, err := s.fs.Mapping(s.key)
 	if err == nil && mapping == nil {
@@ -54,7 +54,7 @@ func (s *sharing) look() (*kernel.SMBGlobalMapping, error) {
 	return mapping, err
 }
 
-// forget is for a share that is not mapped.
+// forget drops what is known of a share that is no longer mapped.
 func (s *sharing) forget() {
 	s.node.mapped.Delete(s.key)
 	s.node.asked.Delete(s.key)
@@ -65,7 +65,7 @@ func (s *sharing) forget() {
 	}
 }
 
-// save records what is known of the share. If it cannot, nothing is known, and the mapping will stay.
+// save records what is known of the share. After a failure nothing is known of it, so that its mapping will be kept.
 func (s *sharing) save() {
 	if s.node.records == nil {
 		return
@@ -81,7 +81,7 @@ func (s *sharing) save() {
 	}
 }
 
-// ask records that the smb group asks for the share, or does so no more.
+// ask records whether the smb group claims the share.
 func (s *sharing) ask(asked bool) {
 	if s.known.Asked != asked {
 		s.known.Asked = asked
@@ -124,11 +124,12 @@ func (o *op) recordedUsers(wanted func(key, target string) bool) (map[string][]s
 	return users, nil
 }
 
-// usedByOthers reports whether the share has other users, or may have. Users by the smb group have no names, so one of
-// them cannot be told from another.
+// usedByOthers reports whether the share has other users than this operation, or may have some. The record of the smb
+// group names no users: a call of that group takes it for its own, and a step for another's.
 func (s *sharing) usedByOthers() bool {
 	users, err := s.users()
-	return err != nil || len(users) > 0 || !s.by.IsZero() && s.known.Asked
+	byStep := !s.by.IsZero()
+	return err != nil || len(users) > 0 || byStep && s.known.Asked
 }
 
 // release gives up the smb group's claim, and unmaps the share if no recorded target uses it.
@@ -143,8 +144,8 @@ func (s *sharing) release() error {
 	return s.unmap()
 }
 
-// leave ends the use of the share by the operation's target, unless a link is there, and takes along a mapping that the
-// steps made and that has no other user. A crash leaves the target's record, by which CleanShares leaves again.
+// leave ends the use of the share by the operation's target, unless a link is there. If the steps made the mapping and
+// it has no other user, it is removed as well. After a crash the target's record is left, and CleanShares tries again.
 func (s *sharing) leave() error {
 	if there, err := s.linked(s.by); err != nil || there {
 		return err
@@ -177,10 +178,13 @@ func (s *sharing) unmap() error {
 	return nil
 }
 
-// mapOver maps the share, in place of the mapping that is listed, if one is. The steps own what they map where none
-// was, and a mapping that they owned and that is made again.
+// mapOver maps the share, in place of an existing mapping if one is listed. The steps own a mapping that they make where
+// there was none, and one that replaces a mapping of theirs.
 func (s *sharing) mapOver(listed bool, userName string, password Secret) error {
-	owned := !listed && !s.by.IsZero() || listed && s.known.Made == records.Made
+	owned := s.known.Made == records.Made
+	if !listed {
+		owned = !s.by.IsZero() // a step maps it
+	}
 	if owned {
 		s.known.Made = records.Begun
 		s.save()

@@ -132,7 +132,7 @@ const (
 )
 
 // awaitDisk returns the one disk that fits, and waits for it as long as its caller does. Meanwhile it makes Windows
-// look for new devices; calls that wait for different disks look together, and hold nothing of what Lease keeps.
+// look for new devices. Calls that wait for different disks share these looks, and a call that waits has no lease.
 func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 	disks, err := read(ctx, n, operation.On("FindDisk"), func(o *op) ([]foundDisk, error) { return o.look(m.luns, nil) })
 	if err != nil {

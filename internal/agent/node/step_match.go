@@ -88,8 +88,8 @@ func byLUN(lun uint32) (match, error) {
 
 const maxLUN = 255 // SCSI_ADDRESS
 
-// hyperV are the beginnings of the page 83h identifiers that Hyper-V makes for its virtual SCSI disks: of the kind T10,
-// with the vendor "MSFT    " before 16 bytes, and of the kind NAA, with Microsoft's number 002248.
+// hyperV are the prefixes of the page 83h identifiers of Hyper-V's virtual SCSI disks: T10 with the vendor "MSFT    ",
+// and NAA with Microsoft's number 002248.
 var hyperV = []string{"4d53465420202020", "6002248"}
 
 // byAzureLUN picks the disk that Azure attached with a LUN: one of a virtual SCSI adapter of Hyper-V, which Windows
@@ -125,10 +125,10 @@ func byAzureLUN(lun uint32) (match, error) {
 // "MSFT NVMe Accelerator v1.0"; local disks have other controllers. The last digits are the LUN of its SCSI address.
 var azureRemote = regexp.MustCompile(`^\\\\\?\\scsi#disk&ven_nvme&prod_msft_nvme_accel[^#]*#[^#]*&0000([0-9a-f]{2})#`)
 
-// azureNVMeLUN returns the LUN with which Azure attached an NVMe disk: the LUN that Windows gives the namespace, less
-// one, since the system disk comes first. Windows gives it in the SCSI address or, where that says 0 for all disks, in
-// the device path only. Of the path, published code reads the digits as decimal, while they look hexadecimal; so a path
-// alone does only where both are the same, for the LUNs 0 to 8.
+// azureNVMeLUN returns the LUN with which Azure attached an NVMe disk. It is one less than the LUN that Windows gives
+// the namespace, as the system disk comes first. Windows gives it in the SCSI address; where that is 0 for all disks,
+// only the device path has it. Published code reads the path's digits as decimal, and they look hexadecimal: without an
+// address, only digits that mean the same in both count, those of the LUNs 0 to 8.
 //
 // Sources: Microsoft's "FAQ for remote NVMe disks" (enable-nvme-remote-faqs): "The SCSI logical unit has the value for
 // the portal-visible LUN ID incremented by 1"; azuredisk-csi-driver, getNVMeLunFromPath in pkg/os/disk, and its pull

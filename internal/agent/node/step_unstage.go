@@ -50,13 +50,13 @@ func (o *op) unstageVolume(target winpath.Path) error {
 	if err != nil && !errors.Is(err, records.ErrNone) {
 		return recordError(err)
 	}
-	before := record.Volume
 	there, err := o.mountPointAt(target)
 	if err != nil {
 		return err
 	}
-	if before != "" && (there == nil || before != there.String()) {
-		if id, err := winpath.ParseVolumeID(before); err == nil { // another text is no volume's
+	isSame := there != nil && record.Volume == there.String()
+	if record.Volume != "" && !isSame { // an earlier call was interrupted after it unmounted that volume
+		if id, err := winpath.ParseVolumeID(record.Volume); err == nil {
 			if err := o.takeUnusedOffline(id); err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (o *op) unstageVolume(target winpath.Path) error {
 	return recordError(log.Remove(records.Unstaging, at))
 }
 
-// mountPointAt returns the volume that is mounted at a path itself, and at no end of a link; nil if there is none.
+// mountPointAt returns the volume that is mounted at a path itself, nil if none is. It follows no link there.
 func (o *op) mountPointAt(path winpath.Path) (*winpath.VolumeID, error) {
 	at, err := o.statOf(path)
 	if errdefs.HasReason(err, reason.PathNotFound) {
