@@ -42,13 +42,12 @@ func (d *Driver) Expand(ctx context.Context, path string, required int64) (capac
 	return size.Disk, code(err)
 }
 
-func (d *Driver) Stats(ctx context.Context, path string) (mounter.Usage, mounter.Condition, error) {
-	condition, err := d.mounter.Condition(ctx, path)
-	if err != nil || condition.Abnormal {
-		return mounter.Usage{}, condition, code(err)
+func (d *Driver) Stats(ctx context.Context, path string) (used, total int64, err error) {
+	volume, err := d.mounter.GetVolume(ctx, path)
+	if err == nil {
+		err = volume.SizeErr
 	}
-	usage, err := d.mounter.Usage(ctx, path)
-	return usage, condition, code(err)
+	return volume.Used, volume.Total, code(err)
 }
 
 // code gives errors the codes that CSI wants. Those of the agent's calls have theirs.

@@ -3,7 +3,7 @@
 // Package mounter does the node side of a CSI driver for Windows, through this project's agent or in process.
 //
 // Each step of a node service is one call of the agent's group nodesteps: [Mounter.StageDisk] for the disk that a
-// [Match] describes, [Mounter.StageShare], [Mounter.Publish], [Mounter.Expand], [Mounter.Usage], [Mounter.Condition]
+// [Match] describes, [Mounter.StageShare], [Mounter.Publish], [Mounter.Expand], [Mounter.GetVolume]
 // and [Mounter.Unstage]. The agent does the whole step, runs it to its end when the caller gives up, and finishes it
 // when it is repeated after a failure or a crash anywhere. An agent without the group is csiproxy.ErrUnsupported.
 //

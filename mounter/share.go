@@ -22,8 +22,8 @@ func (c Credentials) GoString() string { return c.String() }
 
 // StageShare maps the share of a remote path, \\server\share or \\server\share\dir, for the whole node, and makes
 // target a link to the remote path. The node records target as a user of the share, so that Unstage removes the mapping
-// with the last one. Another share that is staged at target is csiproxy.ErrPathExists: Unstage it first. A directory
-// with content is csiproxy.ErrDirectoryNotEmpty.
+// with the last one. Another share that is staged at target is csiproxy.ErrPathExists, and a mounted volume
+// csiproxy.ErrOtherVolumeMounted: Unstage it first. A directory with content is csiproxy.ErrDirectoryNotEmpty.
 //
 // A mapping that works is kept, whatever the credentials. One that the server refuses, as after a reboot of the node or
 // with a new password, is made again with these, and the volumes that use it go on. Failures are

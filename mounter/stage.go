@@ -72,7 +72,8 @@ func (m *Mounter) Unstage(ctx context.Context, target string) error {
 }
 
 // Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
-// directory, a mount point or another link, and refuses a directory with content: csiproxy.ErrDirectoryNotEmpty.
+// directory or another link. A mounted volume is csiproxy.ErrOtherVolumeMounted, a directory with content
+// csiproxy.ErrDirectoryNotEmpty.
 func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	_, err := m.client.NodeSteps.Publish(ctx,
 		&api.PublishRequest{SourcePath: windowsPath(source), TargetPath: windowsPath(target)})
@@ -87,51 +88,53 @@ func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, e
 	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, m.step(ctx, err)
 }
 
-// Usage is the usage of a volume's file system, in bytes.
-type Usage struct {
-	Total, Used, Available int64
-}
+// A Volume is how full and how well a volume or a share is.
+type Volume struct {
+	Total, Used, Available int64 // bytes; Windows has no inodes
+	// SizeErr is why the sizes are not known and 0, nil if they are. It is a *csiproxy.Error, such as
+	// csiproxy.ErrNotMounted.
+	SizeErr error
 
-// Usage returns the usage of the volume or the share that a path leads to. A quota of the account with which the share
-// is mapped counts. Windows has no inodes.
-func (m *Mounter) Usage(ctx context.Context, path string) (Usage, error) {
-	answer, err := m.client.NodeSteps.GetUsage(ctx, &api.GetUsageRequest{TargetPath: windowsPath(path)})
-	return Usage{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes()},
-		m.step(ctx, err)
-}
-
-// A Condition is how a volume is. A driver answers it in NodeGetVolumeStats, up to CSI 1.12, or, if it is abnormal, in
-// NodeGetVolumeHealth, with the status DEGRADED for reason.NearlyFull:
-//
-//	&csi.VolumeCondition{Abnormal: c.Abnormal, Message: c.Message}
-//	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,
-//		Reason: c.Reason, Message: c.Message}
-type Condition struct {
-	Abnormal bool
-	Message  string // for people
-	// Reason is what is wrong, of package reason: NOT_MOUNTED, DISK_NOT_FOUND, NOT_FORMATTED, NEARLY_FULL, or the code
-	// DISK_CORRUPT. It is empty if nothing is.
+	Abnormal bool   // something is wrong, also without SizeErr
+	Message  string // the condition, for people
+	// Reason is what is wrong, of package reason, such as NOT_MOUNTED, or a Windows error. It is empty if nothing is.
 	Reason string
 }
 
-// Condition returns the condition of the volume that is mounted or linked at a path. It finds
+// GetVolume returns the sizes and the condition of the volume or the share that a path leads to. A quota of the account
+// with which the share is mapped counts. NodeGetVolumeStats needs the sizes, and returns SizeErr without them; up to CSI
+// 1.12, a driver with VOLUME_CONDITION returns a usage of zeros and the condition in place of SizeErr, since kubelet
+// ignores a condition without a usage:
 //
-//   - a mount point whose disk is gone or offline,
-//   - a link that leads nowhere: to a mount point that is gone, or to a share that is not mapped, whose server does not
-//     answer within ten seconds or refuses the mapping's credentials, or that has no such directory any more,
-//   - a directory at which nothing is mounted,
-//   - a volume without a file system, or with one that Windows says is damaged,
-//   - a volume that is nearly full.
+//	&csi.VolumeCondition{Abnormal: v.Abnormal, Message: v.Message}
+//
+// NodeGetVolumeHealth of CSI 1.13 needs an abnormal condition, with the status DEGRADED for reason.NearlyFull:
+//
+//	&csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE,
+//		Reason: v.Reason, Message: v.Message}
+//
+// Abnormal are
+//
+//   - DISK_NOT_FOUND: a mount point whose disk is gone or offline,
+//   - NOT_MOUNTED: a directory at which nothing is mounted, a share that is not mapped, a link that leads nowhere,
+//   - NOT_ANSWERING: a share whose server does not answer within ten seconds, a volume that hangs,
+//   - LOGON_FAILURE, BAD_NET_NAME and others: a share that its server refuses or has no longer,
+//   - NOT_FORMATTED, DISK_CORRUPT: a volume without a file system, or with one that Windows says is damaged,
+//   - NEARLY_FULL, with sizes: less than a twentieth and less than 1 GiB is available.
 //
 // It shows neither a read-only disk or file system nor NTFS that is marked dirty but still answers. A path that does
-// not exist is fs.ErrNotExist, as NodeGetVolumeStats must tell it from an abnormal volume. Other errors say that the
+// not exist is fs.ErrNotExist, as NodeGetVolumeStats must tell it from an abnormal volume. After another error the
 // condition is not known.
-func (m *Mounter) Condition(ctx context.Context, path string) (Condition, error) {
+func (m *Mounter) GetVolume(ctx context.Context, path string) (Volume, error) {
 	path = windowsPath(path)
-	answer, err := m.client.NodeSteps.GetHealth(ctx, &api.GetHealthRequest{TargetPath: path})
+	answer, err := m.client.NodeSteps.GetVolume(ctx, &api.GetVolumeRequest{TargetPath: path})
 	if errors.Is(err, csiproxy.ErrPathNotFound) {
-		return Condition{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
+		return Volume{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 	}
-	return Condition{Abnormal: answer.GetAbnormal(), Message: answer.GetMessage(), Reason: answer.GetReason()},
-		m.step(ctx, err)
+	if err != nil {
+		return Volume{}, m.step(ctx, err)
+	}
+	return Volume{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes(),
+		SizeErr: csiproxy.SizeError(answer), Abnormal: answer.GetAbnormal(), Message: answer.GetMessage(),
+		Reason: answer.GetReason()}, nil
 }

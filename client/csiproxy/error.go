@@ -126,10 +126,8 @@ var (
 	ErrAmbiguous = because("several disks match", []string{reason.AmbiguousDisk, reason.AmbiguousVolume})
 	// ErrDiskTooSmall: Windows does not see the size that a volume is to have.
 	ErrDiskTooSmall = because("the disk is too small", []string{reason.DiskTooSmall})
-	// ErrNotFormatted: a volume that is staged read-only has no file system.
+	// ErrNotFormatted: a volume that is measured, or staged read-only, has no file system.
 	ErrNotFormatted = because("no file system", []string{reason.NotFormatted})
-	// ErrNearlyFull is the cause of the condition of a volume with less than a twentieth and less than 1 GiB available.
-	ErrNearlyFull = because("nearly full", []string{reason.NearlyFull})
 	// ErrVolumeNotFound: no volume has this id.
 	ErrVolumeNotFound = because("volume not found", []string{reason.VolumeNotFound, reason.VolumeGone})
 	// ErrDiskOffline: the disk must be brought online first.

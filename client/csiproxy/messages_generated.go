@@ -96,10 +96,8 @@ type (
 	PublishResponse    = v1alpha1.PublishResponse
 	ExpandRequest      = v1alpha1.ExpandRequest
 	ExpandResponse     = v1alpha1.ExpandResponse
-	GetHealthRequest   = v1alpha1.GetHealthRequest
-	GetHealthResponse  = v1alpha1.GetHealthResponse
-	GetUsageRequest    = v1alpha1.GetUsageRequest
-	GetUsageResponse   = v1alpha1.GetUsageResponse
+	GetVolumeRequest   = v1alpha1.GetVolumeRequest
+	GetVolumeResponse  = v1alpha1.GetVolumeResponse
 	AccessRights       = v1alpha1.AccessRights
 	AccessResult       = v1alpha1.AccessResult
 )

@@ -265,7 +265,7 @@ func fsGroup(a *connection) *cobra.Command {
 	rmdir.Flags().BoolVar(&remove.Force, "force", false,
 		"remove a directory with all its content, and do nothing if the path is missing")
 	usage := query(a, "usage", "Print how full the volume or the share behind a mount point or link is",
-		csiproxy.NodeStepsClient.GetUsage, showUsage, "PATH")
+		usageOf, showUsage, "PATH")
 	usage.Long = usage.Short + `.
 
 The server of a share answers for the account with which the share is mapped, so a quota counts. Windows does not count
@@ -295,7 +295,17 @@ A PATH is a Windows path in a working directory of the agent, such as kubelet's.
 	return c
 }
 
-func showUsage(args []string, r *csiproxy.GetUsageResponse) answer {
+// usageOf is GetVolume for its sizes: without them it fails.
+func usageOf(c csiproxy.NodeStepsClient, ctx context.Context, r *csiproxy.GetVolumeRequest, //nolint:revive // a method
+	opts ...grpc.CallOption) (*csiproxy.GetVolumeResponse, error) {
+	v, err := c.GetVolume(ctx, r, opts...)
+	if err == nil {
+		err = csiproxy.SizeError(v)
+	}
+	return v, err
+}
+
+func showUsage(args []string, r *csiproxy.GetVolumeResponse) answer {
 	return answer{
 		value: map[string]any{"totalBytes": r.GetTotalBytes(), "usedBytes": r.GetUsedBytes(),
 			"availableBytes": r.GetAvailableBytes(), "inodes": nil},

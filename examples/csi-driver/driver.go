@@ -159,12 +159,15 @@ func (d *driver) NodeGetVolumeStats(ctx context.Context,
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
-	usage, err := d.mounter.Usage(ctx, r.GetVolumePath())
+	volume, err := d.mounter.GetVolume(ctx, r.GetVolumePath())
+	if err == nil {
+		err = volume.SizeErr
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &csi.NodeGetVolumeStatsResponse{Usage: []*csi.VolumeUsage{{
-		Unit: csi.VolumeUsage_BYTES, Total: usage.Total, Used: usage.Used, Available: usage.Available,
+		Unit: csi.VolumeUsage_BYTES, Total: volume.Total, Used: volume.Used, Available: volume.Available,
 	}}}, nil
 }
 
@@ -179,14 +182,14 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context,
 	if path == "" {
 		return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil // nothing is known
 	}
-	condition, err := d.mounter.Condition(ctx, path)
+	volume, err := d.mounter.GetVolume(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if condition.Abnormal {
+	if volume.Abnormal {
 		entry := &csi.VolumeHealth_VolumeHealthEntry{Status: csi.VolumeHealthErrorType_INACCESSIBLE, Reason: "Inaccessible",
-			Message: condition.Message}
-		if condition.Reason == reason.NearlyFull {
+			Message: volume.Message}
+		if volume.Reason == reason.NearlyFull {
 			entry.Status, entry.Reason = csi.VolumeHealthErrorType_DEGRADED, "NearlyFull"
 		}
 		health.HealthStatuses = append(health.HealthStatuses, entry)

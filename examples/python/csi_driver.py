@@ -120,7 +120,9 @@ class Driver:
 
     def NodeGetVolumeStats(self, request, seconds):
         need(request, "volume_id", "volume_path")
-        volume = self.steps.GetUsage(seconds, target_path=request.volume_path)
+        volume = self.steps.GetVolume(seconds, target_path=request.volume_path)
+        if not volume.total_bytes:
+            raise Refused(CODE.NOT_FOUND if volume.reason == "NOT_MOUNTED" else CODE.UNAVAILABLE, volume.message)
         usage = csi.VolumeUsage(
             unit=csi.VolumeUsage.BYTES, total=volume.total_bytes, used=volume.used_bytes, available=volume.available_bytes)
         return csi.NodeGetVolumeStatsResponse(usage=[usage])

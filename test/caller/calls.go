@@ -195,9 +195,9 @@ func (c *Calls) StageDisk(number uint32, path string) error {
 		Disk: &stepsapi.StageDiskRequest_DiskNumber{DiskNumber: number}}))
 }
 
-// GetUsage returns how full the volume or share at a path is, in bytes.
-func (c *Calls) GetUsage(path string) (total, used int64, err error) {
-	r, err := c.Steps().GetUsage(c.ctx, &stepsapi.GetUsageRequest{TargetPath: path})
+// GetVolume returns the sizes of the volume or share at a path in bytes, 0 if they are not known.
+func (c *Calls) GetVolume(path string) (total, used int64, err error) {
+	r, err := c.Steps().GetVolume(c.ctx, &stepsapi.GetVolumeRequest{TargetPath: path})
 	return r.GetTotalBytes(), r.GetUsedBytes(), err
 }
 

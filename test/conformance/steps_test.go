@@ -34,16 +34,16 @@ func (d *driver) expand(at string, to int64) error {
 	return d.do("Expand", values{path: at, size: to})
 }
 
-// volumeState returns the reason of a volume's condition and its size.
+// volumeState returns the reason of a volume's condition.
 func (d *driver) volumeState(at string) string {
 	d.t.Helper()
-	return ask[string](d, "GetHealth", values{path: at}, conditions)
+	return ask[string](d, "GetVolume", values{path: at}, conditions)
 }
 
 // usage returns how full the volume or share at a path is.
 func (d *driver) usage(at string) [3]int64 {
 	d.t.Helper()
-	r := d.must("GetUsage", values{path: at})
+	r := d.must("GetVolume", values{path: at})
 	return [3]int64{r.get(total).Int(), r.get(used).Int(), r.get(available).Int()}
 }
 
@@ -199,39 +199,23 @@ func stepScenarios() map[string]scenario {
 				wantCode(d.t, "a missing path", d.expand(d.unusedPath(), 0), codes.NotFound)
 			},
 		},
-		"GetHealth": {
+		"GetVolume": {
 			success: func(d *driver) {
 				number, id, at := d.mounted()
 				for _, at := range []string{at, d.linked(at)} {
-					r := d.must("GetHealth", values{path: at})
+					r := d.must("GetVolume", values{path: at})
 					same(d.t, r.get(abnormal).Bool(), false)
 					same(d.t, r.get(conditions).String(), "")
 					same(d.t, r.get(volume).String(), id)
-				}
-				d.node.DetachDisk(number)
-				for at, want := range map[string]string{at: "DISK_NOT_FOUND", d.directory(): "NOT_MOUNTED"} {
-					same(d.t, d.volumeState(at), want)
-				}
-			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				twice(d, "GetHealth", values{path: at})
-			},
-			failure: func(d *driver) {
-				d.fails("a missing path", codes.NotFound, "GetHealth", values{path: d.unusedPath()})
-				_, _, at := d.mounted()
-				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
-				d.fails("a path that cannot be opened", codes.PermissionDenied, "GetHealth", values{path: at})
-			},
-		},
-		"GetUsage": {
-			success: func(d *driver) {
-				_, _, at := d.mounted()
-				for _, at := range []string{at, d.linked(at)} {
 					of := d.usage(at)
 					if of[0] < gib-32<<20 || of[0] > gib || of[1] <= 0 || of[2] <= 0 || of[1]+of[2] != of[0] {
 						d.t.Errorf("total, used and available of a volume: %d", of)
 					}
+				}
+				d.node.DetachDisk(number)
+				for at, want := range map[string]string{at: "DISK_NOT_FOUND", d.directory(): "NOT_MOUNTED"} {
+					same(d.t, d.volumeState(at), want)
+					same(d.t, d.usage(at), [3]int64{})
 				}
 				at = d.unusedPath()
 				caller.OK(d.t, d.node.Emulated.AddSMBShare("fs.emulated", "usage", nil))
@@ -248,21 +232,23 @@ func stepScenarios() map[string]scenario {
 			},
 			repeat: func(d *driver) {
 				_, _, at := d.mounted()
-				twice(d, "GetUsage", values{path: at})
+				twice(d, "GetVolume", values{path: at})
 			},
 			failure: func(d *driver) {
-				d.fails("a missing path", codes.NotFound, "GetUsage", values{path: d.unusedPath()})
-				d.fails("a directory", codes.NotFound, "GetUsage", values{path: d.directory()})
+				d.fails("a missing path", codes.NotFound, "GetVolume", values{path: d.unusedPath()})
 				at := d.unusedPath()
 				caller.OK(d.t, d.stageShare(share, at, "csi", "csi-password"))
 				d.node.StopSMBServer("fs.emulated")
-				d.fails("a server that does not answer", codes.Unavailable, "GetUsage", values{path: at})
+				same(d.t, d.volumeState(at), "NOT_ANSWERING")
 				d.node.StartSMBServer("fs.emulated")
-				d.node.Once("FsInformation", win32.ERROR_ACCESS_DENIED)
-				d.fails("a server that refuses", codes.PermissionDenied, "GetUsage", values{path: at})
+				d.node.Once("FsInformation", win32.ERROR_ACCESS_DENIED) // only the sizes are refused
+				same(d.t, d.volumeState(at), "")
 				caller.OK(d.t, d.node.Emulated.RemoveSMBGlobalMapping(share))
-				d.fails("a share that is not mapped", codes.FailedPrecondition, "GetUsage", values{path: at})
+				same(d.t, d.volumeState(at), "NOT_MOUNTED")
 				caller.OK(d.t, d.unstage(at))
+				_, _, at = d.mounted()
+				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})
+				d.fails("a path that cannot be opened", codes.PermissionDenied, "GetVolume", values{path: at})
 			},
 		},
 	}

@@ -32,7 +32,7 @@ func TestVolumeWithoutReparsePoints(t *testing.T) {
 	if !n.Exists(staging+`\a\b\file`) || n.Exists(staging+`\a\missing`) || n.IsLink(staging+`\a\b`) {
 		t.Error("what is there, and what is not, is not told")
 	}
-	if total, used, err := n.GetUsage(staging); err != nil || total < 900<<20 || used != 2<<12 {
+	if total, used, err := n.GetVolume(staging); err != nil || total < 900<<20 || used != 2<<12 {
 		t.Errorf("%d of %d bytes are used, %v, want two clusters", used, total, err)
 	}
 	n.Code(n.Rmdir(staging+`\a\b`, false), codes.FailedPrecondition)

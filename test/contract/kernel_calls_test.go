@@ -55,7 +55,7 @@ func TestKernelCalls(t *testing.T) {
 		"smb":        {smbVaries(), smbExamples(), nil},
 		"iscsi":      {iscsiVaries(), iscsiExamples(), nil},
 		"system":     {systemVaries(), systemExamples(), nil},
-		"nodesteps":  {nil, stepExamples(), []string{"StageDisk", "GetUsage"}},
+		"nodesteps":  {nil, stepExamples(), []string{"StageDisk", "GetVolume"}},
 	}
 	files, err := released.Descriptors()
 	caller.OK(t, err)

@@ -10,14 +10,14 @@ import (
 // stepExamples has the steps that ask the kernel what no call of another group asks.
 func stepExamples() []kernelExample {
 	staged := func(w *exampleNode) { w.OK(w.StageDisk(1, stagingDir)) }
-	usage := func(w *exampleNode) error { _, _, err := w.GetUsage(stagingDir); return err }
+	usage := func(w *exampleNode) error { _, _, err := w.GetVolume(stagingDir); return err }
 	stage := func(r *nodesteps.StageDiskRequest) func(w *exampleNode) error {
 		r.TargetPath = stagingDir
 		return func(w *exampleNode) error { _, err := w.Steps().StageDisk(w.Context(), r); return err }
 	}
 	return []kernelExample{
-		{"GetUsage", "a link to a share", func(w *exampleNode) { w.OK(w.Map(caller.Share, stagingDir)) }, usage},
-		{"GetUsage", "a mount point", staged, usage},
+		{"GetVolume", "a link to a share", func(w *exampleNode) { w.OK(w.Map(caller.Share, stagingDir)) }, usage},
+		{"GetVolume", "a mount point", staged, usage},
 		{"StageDisk", "with an access list, mounted and still empty", staged,
 			stage(&nodesteps.StageDiskRequest{Disk: byNumber(1), Access: forContainerUser()})},
 		{"StageDisk", "by Azure's LUN, on azure-nvme", nil, stage(&nodesteps.StageDiskRequest{

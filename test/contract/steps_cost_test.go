@@ -55,11 +55,7 @@ func stepCosts(t *testing.T, more int) map[string]int {
 		_, err := n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: link})
 		return err
 	})
-	do("GetHealth", func() error {
-		_, err := n.Steps().GetHealth(t.Context(), &nodesteps.GetHealthRequest{TargetPath: link})
-		return err
-	})
-	do("GetUsage", func() error { _, _, err := n.GetUsage(link); return err })
+	do("GetVolume", func() error { _, _, err := n.GetVolume(link); return err })
 	do("Unstage of a link", func() error { return n.Unstage(link) })
 	do("ListVolumesOnDisk", func() error { _, err := n.ListVolumesOnDisk(1); return err })
 	do("Unstage", func() error { return n.Unstage(staging) })

@@ -37,11 +37,8 @@ func (g *target) pathCalls(fine string) []pathCall {
 		{"Expand", func(path string) error {
 			return only(g.Steps().Expand(g.t.Context(), &steps.ExpandRequest{TargetPath: path}))
 		}},
-		{"GetHealth", func(path string) error {
-			return only(g.Steps().GetHealth(g.t.Context(), &steps.GetHealthRequest{TargetPath: path}))
-		}},
-		{"GetUsage", func(path string) error {
-			return only(g.Steps().GetUsage(g.t.Context(), &steps.GetUsageRequest{TargetPath: path}))
+		{"GetVolume", func(path string) error {
+			return only(g.Steps().GetVolume(g.t.Context(), &steps.GetVolumeRequest{TargetPath: path}))
 		}},
 	}
 }

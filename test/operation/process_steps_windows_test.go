@@ -58,7 +58,7 @@ type stagedVolume struct {
 	DiskNumber            uint32
 	VolumeID              string `json:"volumeId"`
 	DiskBytes, TotalBytes int64  `json:",string"`
-	// of GetUsage
+	// of GetVolume
 	UsedBytes, AvailableBytes int64 `json:",string"`
 	Abnormal                  bool
 	Reason                    string
@@ -98,12 +98,9 @@ func (s stepsLife) publish() {
 	}
 	s.wantReparse(s.published(), symbolicLink, `\??\`+s.staging())
 	for _, path := range []string{s.staging(), s.published()} {
-		if got := s.step(codes.OK, "GetHealth", `{"target_path":%q}`, path); got.VolumeID != s.id || got.Abnormal {
-			s.t.Errorf("GetHealth(%s): got %+v", path, got)
-		}
-		if got := s.step(codes.OK, "GetUsage", `{"target_path":%q}`, path); got.TotalBytes < 9<<30 ||
-			got.UsedBytes+got.AvailableBytes != got.TotalBytes {
-			s.t.Errorf("GetUsage(%s): got %+v", path, got)
+		if got := s.step(codes.OK, "GetVolume", `{"target_path":%q}`, path); got.VolumeID != s.id || got.Abnormal ||
+			got.TotalBytes < 9<<30 || got.UsedBytes+got.AvailableBytes != got.TotalBytes {
+			s.t.Errorf("GetVolume(%s): got %+v", path, got)
 		}
 	}
 }

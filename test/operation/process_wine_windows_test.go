@@ -34,7 +34,6 @@ func answersOnWine() map[string]string {
 		"iscsi SetMutualChapSecret":  "Unimplemented SetIScsiInitiatorCHAPSharedSecret ERROR_CALL_NOT_IMPLEMENTED",
 
 		"nodesteps Expand":     "Internal CM_Locate_DevNodeW ERROR_GEN_FAILURE",
-		"nodesteps GetUsage":   "NotFound", // a plain directory
 		"nodesteps Publish":    "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
 		"nodesteps StageDisk":  "Unimplemented DeviceIoControl ERROR_NOT_SUPPORTED",
 		"nodesteps StageShare": "Unavailable MSFT_SmbGlobalMapping ERROR_NOT_SUPPORTED",

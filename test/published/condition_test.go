@@ -39,7 +39,7 @@ func TestConditionOfDisk(t *testing.T) {
 	illAt(t, m, reason.NotFormatted, staging, publish)
 	end()
 	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_NOT_READY)
-	if c, err := m.Condition(t.Context(), staging); err == nil {
+	if c, err := m.GetVolume(t.Context(), staging); err == nil {
 		t.Errorf("a volume that is not ready is %+v, want an error: it is not known", c)
 	}
 	end()
@@ -53,7 +53,7 @@ func TestConditionOfDisk(t *testing.T) {
 	check(t, "unmounting", m.Unstage(t.Context(), staging))
 	illAt(t, m, reason.NotMounted, publish)
 	illAt(t, m, reason.NotMounted, `C:\var\lib\kubelet\plugins`)
-	if _, err := m.Condition(t.Context(), staging); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := m.GetVolume(t.Context(), staging); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing path: %v, want fs.ErrNotExist", err)
 	}
 }
@@ -66,20 +66,25 @@ func TestConditionOfShare(t *testing.T) {
 	stage()
 	check(t, "publishing", m.Publish(t.Context(), staging, publish))
 	wellAt(t, m, staging, publish)
+	var end func()
 	for _, c := range []struct {
-		what         string
+		what, reason string
 		breaks, heal func()
 	}{
-		{"the server is down", func() { n.StopSMBServer("fs.emulated") }, func() { n.StartSMBServer("fs.emulated") }},
-		{"the share is gone", func() { n.RemoveSMBShare("fs.emulated", "share") },
+		{"the server is down", reason.NotAnswering, func() { n.StopSMBServer("fs.emulated") },
+			func() { n.StartSMBServer("fs.emulated") }},
+		{"the share is gone", "BAD_NET_NAME", func() { n.RemoveSMBShare("fs.emulated", "share") },
 			func() { n.AddSMBShare("fs.emulated", "share") }},
-		{"the password is another", func() { n.SetSMBPassword("csi", "rotated") },
+		{"the password is another", "LOGON_FAILURE", func() { n.SetSMBPassword("csi", "rotated") },
 			func() { n.SetSMBPassword("csi", "csi-password") }},
-		{"the node rebooted", n.Reboot, stage}, // and with it the mapping is gone
+		{"the account may not read it", "ACCESS_DENIED", func() {
+			end = n.Fail(csiproxytest.Calls{Function: "OpenFile", Object: `\UNC\`}, csiproxytest.ERROR_ACCESS_DENIED)
+		}, func() { end() }},
+		{"the node rebooted", "ACCESS_DENIED", n.Reboot, stage}, // and forgot the credentials of the mapping
 	} {
 		c.breaks()
 		t.Log(c.what)
-		illAt(t, m, reason.NotMounted, staging, publish)
+		illAt(t, m, c.reason, staging, publish)
 		c.heal()
 		wellAt(t, m, staging, publish)
 	}
@@ -92,8 +97,9 @@ func TestConditionOfShare(t *testing.T) {
 func wellAt(t *testing.T, m *mounter.Mounter, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if c, err := m.Condition(t.Context(), path); c.Abnormal || c.Reason != "" || c.Message == "" || err != nil {
-			t.Errorf("the condition at %s is %+v, %v, want normal and a message", path, c, err)
+		c, err := m.GetVolume(t.Context(), path)
+		if c.Abnormal || c.Reason != "" || c.Message == "" || c.SizeErr != nil || c.Total == 0 || err != nil {
+			t.Errorf("the condition at %s is %+v, %v, want normal, sizes and a message", path, c, err)
 		}
 	}
 }
@@ -101,9 +107,11 @@ func wellAt(t *testing.T, m *mounter.Mounter, paths ...string) {
 func illAt(t *testing.T, m *mounter.Mounter, why string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		c, err := m.Condition(t.Context(), path)
+		c, err := m.GetVolume(t.Context(), path)
 		named := strings.Contains(strings.ToLower(c.Message), strings.ToLower(strings.ReplaceAll(path, "/", `\`)))
-		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil {
+		sized := why == reason.NearlyFull
+		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil || (c.SizeErr == nil) != sized ||
+			why == reason.NotMounted && !errors.Is(c.SizeErr, csiproxy.ErrNotMounted) {
 			t.Errorf("the condition at %s is %+v, %v, want abnormal because of %s", path, c, err, why)
 		}
 	}

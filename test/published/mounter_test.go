@@ -43,7 +43,7 @@ func check(t *testing.T, what string, err error) {
 func TestVolumeLife(t *testing.T) {
 	n, m := start(t)
 	ctx := t.Context()
-	var usage mounter.Usage
+	var volume mounter.Volume
 	var size mounter.Size
 	for _, step := range []struct {
 		method string
@@ -54,8 +54,7 @@ func TestVolumeLife(t *testing.T) {
 			return err
 		}},
 		{"Publish", func() error { return m.Publish(ctx, staging, publish) }},
-		{"GetHealth", func() error { _, err := m.Condition(ctx, publish); return err }},
-		{"GetUsage", func() (err error) { usage, err = m.Usage(ctx, publish); return err }},
+		{"GetVolume", func() (err error) { volume, err = m.GetVolume(ctx, publish); return err }},
 		{"Expand", func() (err error) { n.GrowDisk(1, 12<<30); size, err = m.Expand(ctx, publish, 12<<30); return err }},
 		{"Unstage", func() error { return m.Unstage(ctx, publish) }},
 		{"Unstage", func() error { return m.Unstage(ctx, staging) }},
@@ -77,8 +76,9 @@ func TestVolumeLife(t *testing.T) {
 			n.WriteFile(publish+`\data`, "precious")
 		}
 	}
-	if usage.Available != usage.Total-usage.Used || size.Disk != 12<<30 || size.FileSystem < usage.Total+2<<30-1<<20 {
-		t.Errorf("the volume had %+v and has %+v after its disk grew by 2 GiB", usage, size)
+	if volume.Available != volume.Total-volume.Used || size.Disk != 12<<30 ||
+		size.FileSystem < volume.Total+2<<30-1<<20 || volume.SizeErr != nil {
+		t.Errorf("the volume had %+v and has %+v after its disk grew by 2 GiB", volume, size)
 	}
 	for _, path := range []string{staging, publish} {
 		if _, err := m.IsMountPoint(path); !errors.Is(err, fs.ErrNotExist) {

@@ -142,7 +142,7 @@ func TestOffWindowsSizes(t *testing.T) {
 	check(t, "mounting", err)
 	check(t, "making a directory", os.Mkdir(below, 0o700))
 	asked := func() int {
-		calls, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetUsage"})
+		calls, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetVolume"})
 		check(t, "reading the journal", err)
 		return len(slices.DeleteFunc(calls.GetEntries(), func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
 	}
@@ -176,7 +176,7 @@ func TestOffWindowsSizes(t *testing.T) {
 		_, err = control.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
 			map[string]any{"name": "fs.emulated", "shares": []map[string]any{{"name": "share", "size": size}}})})
 		check(t, "resizing the share", err)
-		usage, err := client.NodeSteps.GetUsage(t.Context(), &csiproxy.GetUsageRequest{TargetPath: link})
+		usage, err := client.NodeSteps.GetVolume(t.Context(), &csiproxy.GetVolumeRequest{TargetPath: link})
 		check(t, "measuring the share", err)
 		wantSpace(t, link, size, usage.GetUsedBytes())
 	}

@@ -75,8 +75,7 @@ func TestOldAgent(t *testing.T) {
 			"Publish":        func() error { return m.Publish(ctx, staging, publish) },
 			"Unstage":        func() error { return m.Unstage(ctx, staging) },
 			"Expand":         func() error { _, err := m.Expand(ctx, staging, 0); return err },
-			"Usage":          func() error { _, err := m.Usage(ctx, staging); return err },
-			"Condition":      func() error { _, err := m.Condition(ctx, staging); return err },
+			"GetVolume":      func() error { _, err := m.GetVolume(ctx, staging); return err },
 		} {
 			err := do()
 			if !errors.Is(err, csiproxy.ErrNoAgent) || errors.Is(err, csiproxy.ErrUnsupported) != c.unsupported {

@@ -45,8 +45,8 @@ func TestSharesHeal(t *testing.T) {
 			t.Errorf("%s: EnsureShare without credentials: %v, want ErrCredentials or success", c.what, err)
 		}
 		check(t, c.what, m.EnsureShare(ctx, anyShare, targetOf("a"), password))
-		if condition, err := m.Condition(ctx, targetOf("a")); err != nil || condition.Abnormal {
-			t.Errorf("%s: %+v, %v", c.what, condition, err)
+		if volume, err := m.GetVolume(ctx, targetOf("a")); err != nil || volume.Abnormal {
+			t.Errorf("%s: %+v, %v", c.what, volume, err)
 		}
 	}
 	n.StopSMBServer("fs.emulated")

@@ -103,10 +103,8 @@ func TestStepsUnderTheExample(t *testing.T) {
 	n.OK(n.Publish(staging, publish))
 	_, err = n.Steps().Expand(t.Context(), &nodesteps.ExpandRequest{TargetPath: publish})
 	n.OK(err)
-	_, err = n.Steps().GetHealth(t.Context(), &nodesteps.GetHealthRequest{TargetPath: publish})
-	n.OK(err)
 	n.OK(n.StageShare(caller.Share, staging+`-share`))
-	_, _, err = n.GetUsage(staging + `-share`)
+	_, _, err = n.GetVolume(staging + `-share`)
 	n.OK(err)
 	for _, path := range []string{publish, staging, staging + `-share`} {
 		n.OK(n.Unstage(path))

@@ -40,7 +40,7 @@ const (
 	Part_PART_MAPPINGS Part = 2
 	// The iSCSI sessions.
 	Part_PART_SESSIONS Part = 3
-	// With MAPPINGS: each mapped share to which a link leads is entered, as GetUsage enters it. Servers are asked side by
+	// With MAPPINGS: each mapped share to which a link leads is entered, as GetVolume enters it. Servers are asked side by
 	// side, each for some seconds at most; a look does not delay the removal of a mapping.
 	Part_PART_SHARES Part = 4
 	// With DISKS: those that are online and have no data partition are read, to see what they hold.

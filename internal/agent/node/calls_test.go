@@ -189,6 +189,6 @@ func (c calls) StopService(ctx context.Context, name string, force bool) error {
 	return err
 }
 
-func (c calls) GetUsage(ctx context.Context, path string) (*nodesteps.GetUsageResponse, error) {
-	return c.Steps.GetUsage(ctx, &nodesteps.GetUsageRequest{TargetPath: path})
+func (c calls) GetVolume(ctx context.Context, path string) (*nodesteps.GetVolumeResponse, error) {
+	return c.Steps.GetVolume(ctx, &nodesteps.GetVolumeRequest{TargetPath: path})
 }

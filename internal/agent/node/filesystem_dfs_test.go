@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,9 +26,10 @@ func TestErrorsBelowALinkNameDFS(t *testing.T) {
 	must(t, by(n).NewSMBGlobalMapping(t.Context(), testShare, link, "csi", "csi-password"))
 	dfs.Store(true)
 	_, exists := by(n).PathExists(t.Context(), link+`\dir`)
-	_, usage := by(n).GetUsage(t.Context(), link)
+	volume, err := by(n).GetVolume(t.Context(), link)
+	must(t, err)
 	for call, err := range map[string]error{
-		"PathExists": exists, "Usage": usage,
+		"PathExists": exists, "GetVolume": errors.New(volume.GetMessage()),
 		"CreateSymlink": by(n).CreateSymlink(t.Context(), link+`\dir`, KubeletDir+`\pods\link`),
 	} {
 		if err == nil || strings.Count(err.Error(), "if it is a DFS namespace") != 1 {

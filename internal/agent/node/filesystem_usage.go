@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -18,32 +17,6 @@ import (
 
 // Usage is how full a file system is, in bytes; all 0 for a volume without one. Total is Used and Available together.
 type Usage struct{ Total, Used, Available int64 }
-
-// GetUsage returns how full the volume or the share at target_path is, or where links there lead, as the proto says.
-func (s *Steps) GetUsage(ctx context.Context, r *api.GetUsageRequest) (*api.GetUsageResponse, error) {
-	return runOf(ctx, s.node, "GetUsage", r.GetTargetPath(), s.node.targetPath, operation.Path,
-		func(o *op, path winpath.Path) (*api.GetUsageResponse, error) {
-			u, err := o.usage(path)
-			return &api.GetUsageResponse{TotalBytes: u.Total, UsedBytes: u.Used, AvailableBytes: u.Available}, err
-		})
-}
-
-func (o *op) usage(path winpath.Path) (Usage, error) {
-	at, s, err := o.fs.Resolve(path)
-	switch {
-	case errdefs.IsMissing(err):
-		return Usage{}, pathNotFound(path, err)
-	case err != nil:
-		return Usage{}, errdefs.Errorf(err, "looking for what is mounted at %s", path)
-	}
-	if id, ok := s.MountedVolume(); ok {
-		return o.volumeUsage(id)
-	}
-	if target, ok := s.Share(); ok {
-		return o.shareUsage(target, at)
-	}
-	return Usage{}, errdefs.NotFound.Errorf(reason.NotMounted, "neither a volume nor a share is mounted at %s", path)
-}
 
 func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
 	restore, err := o.run.TrackObject(operation.Volume(id))

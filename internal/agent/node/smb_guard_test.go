@@ -136,7 +136,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 		}},
 		"while its size is asked for": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
 			func(ctx context.Context, n *Node) error {
-				_, err := by(n).GetUsage(ctx, testLink+`share`)
+				_, err := by(n).GetVolume(ctx, testLink+`share`)
 				return err
 			}},
 	} {

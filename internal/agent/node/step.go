@@ -35,8 +35,7 @@ var stepMethods = []Method{
 	changes("Unstage", LimitLong, (*Steps).Unstage, fields{"target_path": NamesPath}),
 	changes("Publish", LimitWrite, (*Steps).Publish, fields{"target_path": NamesPath, "source_path": NamesPath}),
 	changes("Expand", LimitLong, (*Steps).Expand, fields{"target_path": NamesPath}),
-	reads("GetHealth", (*Steps).GetHealth, fields{"target_path": NamesPath}),
-	reads("GetUsage", (*Steps).GetUsage, fields{"target_path": NamesPath}),
+	reads("GetVolume", (*Steps).GetVolume, fields{"target_path": NamesPath}),
 }
 
 // stepTarget parses the path at which a step changes something.

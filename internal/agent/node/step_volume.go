@@ -4,13 +4,11 @@ package node
 
 import (
 	"context"
-	"fmt"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -120,64 +118,4 @@ func (o *op) expand(target winpath.Path, bytes int64) (stepSize, error) {
 		return size, err
 	}
 	return o.sizeOf(extent.DiskNumber, id)
-}
-
-// The bounds of reason.NearlyFull, and the reason of a volume that must be repaired.
-const (
-	damaged         = "DISK_CORRUPT"
-	nearlyFullPart  = 20
-	nearlyFullBytes = 1 << 30
-)
-
-// GetHealth returns how the volume at target_path is, as the proto says. It changes nothing.
-func (s *Steps) GetHealth(ctx context.Context, r *api.GetHealthRequest) (*api.GetHealthResponse, error) {
-	return runOf(ctx, s.node, "GetHealth", r.GetTargetPath(), s.node.targetPath, operation.Path, (*op).condition)
-}
-
-func (o *op) condition(path winpath.Path) (*api.GetHealthResponse, error) {
-	at, err := o.statOf(path)
-	if err != nil {
-		return nil, err
-	}
-	there, err := o.mountedAt(path)
-	if err != nil {
-		return nil, err
-	}
-	v := &api.GetHealthResponse{Message: "the volume is mounted"}
-	abnormal := func(why, format string, args ...any) (*api.GetHealthResponse, error) {
-		v.Abnormal, v.Reason, v.Message = true, why, fmt.Sprintf(format, args...)
-		return v, nil
-	}
-	none := there.id == winpath.VolumeID{}
-	if none && at.Reparse != nil {
-		exists, err := o.lookAtTarget(at, path)
-		if errdefs.HasReason(err, reason.Policy) { // the volume is not sick: this client may not look
-			return nil, err
-		}
-		if exists && err == nil { // a share that answers
-			return v, nil
-		}
-	}
-	if none {
-		return abnormal(reason.NotMounted, "nothing is mounted at %s, or what it leads to cannot be reached", path)
-	}
-	v.VolumeId = there.id.String()
-	if there.gone {
-		return abnormal(reason.DiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", there.id, path)
-	}
-	usage, err := o.volumeUsage(there.id)
-	switch {
-	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
-		return abnormal(damaged, "%v", err)
-	case err != nil:
-		return nil, err
-	}
-	switch {
-	case usage.Total == 0:
-		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", there.id,
-			path)
-	case usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart:
-		return abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
-	}
-	return v, nil
 }

@@ -1094,8 +1094,9 @@ func (x *ExpandResponse) GetTotalBytes() int64 {
 	return 0
 }
 
-// GetHealthRequest names a path at which a volume is staged or published.
-type GetHealthRequest struct {
+// GetVolumeRequest names a path at which a volume or a share is staged or
+// published.
+type GetVolumeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path of the mount point or link.
 	TargetPath    string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
@@ -1103,20 +1104,20 @@ type GetHealthRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetHealthRequest) Reset() {
-	*x = GetHealthRequest{}
+func (x *GetVolumeRequest) Reset() {
+	*x = GetVolumeRequest{}
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetHealthRequest) String() string {
+func (x *GetVolumeRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetHealthRequest) ProtoMessage() {}
+func (*GetVolumeRequest) ProtoMessage() {}
 
-func (x *GetHealthRequest) ProtoReflect() protoreflect.Message {
+func (x *GetVolumeRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1128,168 +1129,57 @@ func (x *GetHealthRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetHealthRequest.ProtoReflect.Descriptor instead.
-func (*GetHealthRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetVolumeRequest.ProtoReflect.Descriptor instead.
+func (*GetVolumeRequest) Descriptor() ([]byte, []int) {
 	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *GetHealthRequest) GetTargetPath() string {
+func (x *GetVolumeRequest) GetTargetPath() string {
 	if x != nil {
 		return x.TargetPath
 	}
 	return ""
 }
 
-// GetHealthResponse returns the state of a volume. A share has no volume_id.
-type GetHealthResponse struct {
+// GetVolumeResponse returns the sizes and the state of a volume or a share.
+type GetVolumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether something is wrong with the volume.
-	Abnormal bool `protobuf:"varint,1,opt,name=abnormal,proto3" json:"abnormal,omitempty"`
-	// State of the volume in words.
-	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// What is wrong, for programs: NOT_MOUNTED, DISK_NOT_FOUND, DISK_CORRUPT,
-	// NOT_FORMATTED or NEARLY_FULL. Empty if nothing is.
-	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Id of the volume, \\?\Volume{GUID}\.
-	VolumeId      string `protobuf:"bytes,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetHealthResponse) Reset() {
-	*x = GetHealthResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetHealthResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetHealthResponse) ProtoMessage() {}
-
-func (x *GetHealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetHealthResponse.ProtoReflect.Descriptor instead.
-func (*GetHealthResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *GetHealthResponse) GetAbnormal() bool {
-	if x != nil {
-		return x.Abnormal
-	}
-	return false
-}
-
-func (x *GetHealthResponse) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
-func (x *GetHealthResponse) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *GetHealthResponse) GetVolumeId() string {
-	if x != nil {
-		return x.VolumeId
-	}
-	return ""
-}
-
-// GetUsageRequest names a path at which a volume or a share is staged or
-// published.
-type GetUsageRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Path of the mount point or link.
-	TargetPath    string `protobuf:"bytes,1,opt,name=target_path,json=targetPath,proto3" json:"target_path,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetUsageRequest) Reset() {
-	*x = GetUsageRequest{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetUsageRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetUsageRequest) ProtoMessage() {}
-
-func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetUsageRequest.ProtoReflect.Descriptor instead.
-func (*GetUsageRequest) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *GetUsageRequest) GetTargetPath() string {
-	if x != nil {
-		return x.TargetPath
-	}
-	return ""
-}
-
-// GetUsageResponse returns the bytes of a file system. All are 0 for a volume
-// without one.
-type GetUsageResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Size of the file system, or the quota.
+	// Size of the file system, or the quota, in bytes; 0 if the sizes are not
+	// known, and then message says why.
 	TotalBytes int64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	// Bytes in use: the total less what is available.
 	UsedBytes int64 `protobuf:"varint,2,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
 	// Bytes that can still be written.
 	AvailableBytes int64 `protobuf:"varint,3,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether something is wrong with the volume.
+	Abnormal bool `protobuf:"varint,4,opt,name=abnormal,proto3" json:"abnormal,omitempty"`
+	// State of the volume in words.
+	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	// What is wrong, for programs: NOT_MOUNTED, DISK_NOT_FOUND, NOT_FORMATTED,
+	// DISK_CORRUPT, NOT_ANSWERING, the server's reason for refusing the share or,
+	// with sizes, NEARLY_FULL. Empty if nothing is.
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Id of the volume, \\?\Volume{GUID}\; empty for a share.
+	VolumeId      string `protobuf:"bytes,7,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetUsageResponse) Reset() {
-	*x = GetUsageResponse{}
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[16]
+func (x *GetVolumeResponse) Reset() {
+	*x = GetVolumeResponse{}
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetUsageResponse) String() string {
+func (x *GetVolumeResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetUsageResponse) ProtoMessage() {}
+func (*GetVolumeResponse) ProtoMessage() {}
 
-func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[16]
+func (x *GetVolumeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_client_api_nodesteps_v1alpha1_api_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,30 +1190,58 @@ func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetUsageResponse.ProtoReflect.Descriptor instead.
-func (*GetUsageResponse) Descriptor() ([]byte, []int) {
-	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{16}
+// Deprecated: Use GetVolumeResponse.ProtoReflect.Descriptor instead.
+func (*GetVolumeResponse) Descriptor() ([]byte, []int) {
+	return file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *GetUsageResponse) GetTotalBytes() int64 {
+func (x *GetVolumeResponse) GetTotalBytes() int64 {
 	if x != nil {
 		return x.TotalBytes
 	}
 	return 0
 }
 
-func (x *GetUsageResponse) GetUsedBytes() int64 {
+func (x *GetVolumeResponse) GetUsedBytes() int64 {
 	if x != nil {
 		return x.UsedBytes
 	}
 	return 0
 }
 
-func (x *GetUsageResponse) GetAvailableBytes() int64 {
+func (x *GetVolumeResponse) GetAvailableBytes() int64 {
 	if x != nil {
 		return x.AvailableBytes
 	}
 	return 0
+}
+
+func (x *GetVolumeResponse) GetAbnormal() bool {
+	if x != nil {
+		return x.Abnormal
+	}
+	return false
+}
+
+func (x *GetVolumeResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *GetVolumeResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *GetVolumeResponse) GetVolumeId() string {
+	if x != nil {
+		return x.VolumeId
+	}
+	return ""
 }
 
 var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
@@ -1402,23 +1320,19 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"disk_bytes\x18\x01 \x01(\x03R\tdiskBytes\x12\x1f\n" +
 	"\vtotal_bytes\x18\x02 \x01(\x03R\n" +
 	"totalBytes\"3\n" +
-	"\x10GetHealthRequest\x12\x1f\n" +
+	"\x10GetVolumeRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
-	"targetPath\"~\n" +
-	"\x11GetHealthResponse\x12\x1a\n" +
-	"\babnormal\x18\x01 \x01(\bR\babnormal\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x1b\n" +
-	"\tvolume_id\x18\x04 \x01(\tR\bvolumeId\"2\n" +
-	"\x0fGetUsageRequest\x12\x1f\n" +
-	"\vtarget_path\x18\x01 \x01(\tR\n" +
-	"targetPath\"{\n" +
-	"\x10GetUsageResponse\x12\x1f\n" +
+	"targetPath\"\xe7\x01\n" +
+	"\x11GetVolumeResponse\x12\x1f\n" +
 	"\vtotal_bytes\x18\x01 \x01(\x03R\n" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
 	"used_bytes\x18\x02 \x01(\x03R\tusedBytes\x12'\n" +
-	"\x0favailable_bytes\x18\x03 \x01(\x03R\x0eavailableBytes*w\n" +
+	"\x0favailable_bytes\x18\x03 \x01(\x03R\x0eavailableBytes\x12\x1a\n" +
+	"\babnormal\x18\x04 \x01(\bR\babnormal\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1b\n" +
+	"\tvolume_id\x18\a \x01(\tR\bvolumeId*w\n" +
 	"\fAccessRights\x12\x1d\n" +
 	"\x19ACCESS_RIGHTS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ACCESS_RIGHTS_READ\x10\x01\x12\x18\n" +
@@ -1428,7 +1342,7 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\x19ACCESS_RESULT_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13ACCESS_RESULT_ADDED\x10\x01\x12\x19\n" +
 	"\x15ACCESS_RESULT_PRESENT\x10\x02\x12\x1b\n" +
-	"\x17ACCESS_RESULT_NOT_ADDED\x10\x032\xf8\x05\n" +
+	"\x17ACCESS_RESULT_NOT_ADDED\x10\x032\x8d\x05\n" +
 	"\tNodeSteps\x12l\n" +
 	"\tStageDisk\x12-.csiproxy.nodesteps.v1alpha1.StageDiskRequest\x1a..csiproxy.nodesteps.v1alpha1.StageDiskResponse\"\x00\x12o\n" +
 	"\n" +
@@ -1436,8 +1350,7 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\aUnstage\x12+.csiproxy.nodesteps.v1alpha1.UnstageRequest\x1a,.csiproxy.nodesteps.v1alpha1.UnstageResponse\"\x00\x12f\n" +
 	"\aPublish\x12+.csiproxy.nodesteps.v1alpha1.PublishRequest\x1a,.csiproxy.nodesteps.v1alpha1.PublishResponse\"\x00\x12c\n" +
 	"\x06Expand\x12*.csiproxy.nodesteps.v1alpha1.ExpandRequest\x1a+.csiproxy.nodesteps.v1alpha1.ExpandResponse\"\x00\x12l\n" +
-	"\tGetHealth\x12-.csiproxy.nodesteps.v1alpha1.GetHealthRequest\x1a..csiproxy.nodesteps.v1alpha1.GetHealthResponse\"\x00\x12i\n" +
-	"\bGetUsage\x12,.csiproxy.nodesteps.v1alpha1.GetUsageRequest\x1a-.csiproxy.nodesteps.v1alpha1.GetUsageResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
+	"\tGetVolume\x12-.csiproxy.nodesteps.v1alpha1.GetVolumeRequest\x1a..csiproxy.nodesteps.v1alpha1.GetVolumeResponse\"\x00BCZAgithub.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1b\x06proto3"
 
 var (
 	file_client_api_nodesteps_v1alpha1_api_proto_rawDescOnce sync.Once
@@ -1452,7 +1365,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_rawDescGZIP() []byte {
 }
 
 var file_client_api_nodesteps_v1alpha1_api_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_client_api_nodesteps_v1alpha1_api_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
 	(AccessRights)(0),          // 0: csiproxy.nodesteps.v1alpha1.AccessRights
 	(AccessResult)(0),          // 1: csiproxy.nodesteps.v1alpha1.AccessResult
@@ -1469,10 +1382,8 @@ var file_client_api_nodesteps_v1alpha1_api_proto_goTypes = []any{
 	(*PublishResponse)(nil),    // 12: csiproxy.nodesteps.v1alpha1.PublishResponse
 	(*ExpandRequest)(nil),      // 13: csiproxy.nodesteps.v1alpha1.ExpandRequest
 	(*ExpandResponse)(nil),     // 14: csiproxy.nodesteps.v1alpha1.ExpandResponse
-	(*GetHealthRequest)(nil),   // 15: csiproxy.nodesteps.v1alpha1.GetHealthRequest
-	(*GetHealthResponse)(nil),  // 16: csiproxy.nodesteps.v1alpha1.GetHealthResponse
-	(*GetUsageRequest)(nil),    // 17: csiproxy.nodesteps.v1alpha1.GetUsageRequest
-	(*GetUsageResponse)(nil),   // 18: csiproxy.nodesteps.v1alpha1.GetUsageResponse
+	(*GetVolumeRequest)(nil),   // 15: csiproxy.nodesteps.v1alpha1.GetVolumeRequest
+	(*GetVolumeResponse)(nil),  // 16: csiproxy.nodesteps.v1alpha1.GetVolumeResponse
 }
 var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
 	5,  // 0: csiproxy.nodesteps.v1alpha1.StageDiskRequest.iscsi_disk:type_name -> csiproxy.nodesteps.v1alpha1.ISCSIDisk
@@ -1485,17 +1396,15 @@ var file_client_api_nodesteps_v1alpha1_api_proto_depIdxs = []int32{
 	9,  // 7: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:input_type -> csiproxy.nodesteps.v1alpha1.UnstageRequest
 	11, // 8: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:input_type -> csiproxy.nodesteps.v1alpha1.PublishRequest
 	13, // 9: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:input_type -> csiproxy.nodesteps.v1alpha1.ExpandRequest
-	15, // 10: csiproxy.nodesteps.v1alpha1.NodeSteps.GetHealth:input_type -> csiproxy.nodesteps.v1alpha1.GetHealthRequest
-	17, // 11: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:input_type -> csiproxy.nodesteps.v1alpha1.GetUsageRequest
-	6,  // 12: csiproxy.nodesteps.v1alpha1.NodeSteps.StageDisk:output_type -> csiproxy.nodesteps.v1alpha1.StageDiskResponse
-	8,  // 13: csiproxy.nodesteps.v1alpha1.NodeSteps.StageShare:output_type -> csiproxy.nodesteps.v1alpha1.StageShareResponse
-	10, // 14: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:output_type -> csiproxy.nodesteps.v1alpha1.UnstageResponse
-	12, // 15: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:output_type -> csiproxy.nodesteps.v1alpha1.PublishResponse
-	14, // 16: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:output_type -> csiproxy.nodesteps.v1alpha1.ExpandResponse
-	16, // 17: csiproxy.nodesteps.v1alpha1.NodeSteps.GetHealth:output_type -> csiproxy.nodesteps.v1alpha1.GetHealthResponse
-	18, // 18: csiproxy.nodesteps.v1alpha1.NodeSteps.GetUsage:output_type -> csiproxy.nodesteps.v1alpha1.GetUsageResponse
-	12, // [12:19] is the sub-list for method output_type
-	5,  // [5:12] is the sub-list for method input_type
+	15, // 10: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:input_type -> csiproxy.nodesteps.v1alpha1.GetVolumeRequest
+	6,  // 11: csiproxy.nodesteps.v1alpha1.NodeSteps.StageDisk:output_type -> csiproxy.nodesteps.v1alpha1.StageDiskResponse
+	8,  // 12: csiproxy.nodesteps.v1alpha1.NodeSteps.StageShare:output_type -> csiproxy.nodesteps.v1alpha1.StageShareResponse
+	10, // 13: csiproxy.nodesteps.v1alpha1.NodeSteps.Unstage:output_type -> csiproxy.nodesteps.v1alpha1.UnstageResponse
+	12, // 14: csiproxy.nodesteps.v1alpha1.NodeSteps.Publish:output_type -> csiproxy.nodesteps.v1alpha1.PublishResponse
+	14, // 15: csiproxy.nodesteps.v1alpha1.NodeSteps.Expand:output_type -> csiproxy.nodesteps.v1alpha1.ExpandResponse
+	16, // 16: csiproxy.nodesteps.v1alpha1.NodeSteps.GetVolume:output_type -> csiproxy.nodesteps.v1alpha1.GetVolumeResponse
+	11, // [11:17] is the sub-list for method output_type
+	5,  // [5:11] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name
@@ -1525,7 +1434,7 @@ func file_client_api_nodesteps_v1alpha1_api_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc), len(file_client_api_nodesteps_v1alpha1_api_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   17,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,8 +26,7 @@ const (
 	NodeSteps_Unstage_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Unstage"
 	NodeSteps_Publish_FullMethodName    = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Publish"
 	NodeSteps_Expand_FullMethodName     = "/csiproxy.nodesteps.v1alpha1.NodeSteps/Expand"
-	NodeSteps_GetHealth_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetHealth"
-	NodeSteps_GetUsage_FullMethodName   = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetUsage"
+	NodeSteps_GetVolume_FullMethodName  = "/csiproxy.nodesteps.v1alpha1.NodeSteps/GetVolume"
 )
 
 // NodeStepsClient is the client API for NodeSteps service.
@@ -127,21 +126,15 @@ type NodeStepsClient interface {
 	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
 	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
 	Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error)
-	// GetHealth returns whether the volume at target_path can be used, as
-	// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
-	// NodeGetVolumeStats.
+	// GetVolume returns how full the volume or the share at target_path, a mount
+	// point or link, is, and whether it can be used, as NodeGetVolumeStats and
+	// NodeGetVolumeHealth must. A quota of the mapping's account counts. Windows
+	// does not count inodes.
 	//
-	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
+	// What is wrong with a volume is in the response, with sizes of 0 if they
+	// cannot be had. A server has ten seconds to answer. No such path is NOT_FOUND;
 	// after another error the state is unknown.
-	GetHealth(ctx context.Context, in *GetHealthRequest, opts ...grpc.CallOption) (*GetHealthResponse, error)
-	// GetUsage returns how full the volume or the share at target_path, a mount
-	// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
-	// account counts. Windows does not count inodes.
-	//
-	// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
-	// that does not answer within ten seconds is UNAVAILABLE, and a share that is
-	// not mapped FAILED_PRECONDITION.
-	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
+	GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error)
 }
 
 type nodeStepsClient struct {
@@ -202,20 +195,10 @@ func (c *nodeStepsClient) Expand(ctx context.Context, in *ExpandRequest, opts ..
 	return out, nil
 }
 
-func (c *nodeStepsClient) GetHealth(ctx context.Context, in *GetHealthRequest, opts ...grpc.CallOption) (*GetHealthResponse, error) {
+func (c *nodeStepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, opts ...grpc.CallOption) (*GetVolumeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetHealthResponse)
-	err := c.cc.Invoke(ctx, NodeSteps_GetHealth_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *nodeStepsClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetUsageResponse)
-	err := c.cc.Invoke(ctx, NodeSteps_GetUsage_FullMethodName, in, out, cOpts...)
+	out := new(GetVolumeResponse)
+	err := c.cc.Invoke(ctx, NodeSteps_GetVolume_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -319,21 +302,15 @@ type NodeStepsServer interface {
 	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
 	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
 	Expand(context.Context, *ExpandRequest) (*ExpandResponse, error)
-	// GetHealth returns whether the volume at target_path can be used, as
-	// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
-	// NodeGetVolumeStats.
+	// GetVolume returns how full the volume or the share at target_path, a mount
+	// point or link, is, and whether it can be used, as NodeGetVolumeStats and
+	// NodeGetVolumeHealth must. A quota of the mapping's account counts. Windows
+	// does not count inodes.
 	//
-	// What is wrong with a volume is in the response. No such path is NOT_FOUND;
+	// What is wrong with a volume is in the response, with sizes of 0 if they
+	// cannot be had. A server has ten seconds to answer. No such path is NOT_FOUND;
 	// after another error the state is unknown.
-	GetHealth(context.Context, *GetHealthRequest) (*GetHealthResponse, error)
-	// GetUsage returns how full the volume or the share at target_path, a mount
-	// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
-	// account counts. Windows does not count inodes.
-	//
-	// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
-	// that does not answer within ten seconds is UNAVAILABLE, and a share that is
-	// not mapped FAILED_PRECONDITION.
-	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
+	GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error)
 }
 
 // UnimplementedNodeStepsServer should be embedded to have
@@ -358,11 +335,8 @@ func (UnimplementedNodeStepsServer) Publish(context.Context, *PublishRequest) (*
 func (UnimplementedNodeStepsServer) Expand(context.Context, *ExpandRequest) (*ExpandResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Expand not implemented")
 }
-func (UnimplementedNodeStepsServer) GetHealth(context.Context, *GetHealthRequest) (*GetHealthResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetHealth not implemented")
-}
-func (UnimplementedNodeStepsServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
+func (UnimplementedNodeStepsServer) GetVolume(context.Context, *GetVolumeRequest) (*GetVolumeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetVolume not implemented")
 }
 func (UnimplementedNodeStepsServer) testEmbeddedByValue() {}
 
@@ -474,38 +448,20 @@ func _NodeSteps_Expand_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
-func _NodeSteps_GetHealth_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetHealthRequest)
+func _NodeSteps_GetVolume_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetVolumeRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(NodeStepsServer).GetHealth(ctx, in)
+		return srv.(NodeStepsServer).GetVolume(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: NodeSteps_GetHealth_FullMethodName,
+		FullMethod: NodeSteps_GetVolume_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodeStepsServer).GetHealth(ctx, req.(*GetHealthRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _NodeSteps_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetUsageRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(NodeStepsServer).GetUsage(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: NodeSteps_GetUsage_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(NodeStepsServer).GetUsage(ctx, req.(*GetUsageRequest))
+		return srv.(NodeStepsServer).GetVolume(ctx, req.(*GetVolumeRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -538,12 +494,8 @@ var NodeSteps_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _NodeSteps_Expand_Handler,
 		},
 		{
-			MethodName: "GetHealth",
-			Handler:    _NodeSteps_GetHealth_Handler,
-		},
-		{
-			MethodName: "GetUsage",
-			Handler:    _NodeSteps_GetUsage_Handler,
+			MethodName: "GetVolume",
+			Handler:    _NodeSteps_GetVolume_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

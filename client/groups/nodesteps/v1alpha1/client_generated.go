@@ -135,23 +135,14 @@ func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest
 	return w.stub.Expand(context, request, opts...)
 }
 
-// GetHealth returns whether the volume at target_path can be used, as
-// NodeGetVolumeHealth must or, before CSI 1.13, the condition of
-// NodeGetVolumeStats.
+// GetVolume returns how full the volume or the share at target_path, a mount
+// point or link, is, and whether it can be used, as NodeGetVolumeStats and
+// NodeGetVolumeHealth must. A quota of the mapping's account counts. Windows
+// does not count inodes.
 //
-// What is wrong with a volume is in the response. No such path is NOT_FOUND;
+// What is wrong with a volume is in the response, with sizes of 0 if they
+// cannot be had. A server has ten seconds to answer. No such path is NOT_FOUND;
 // after another error the state is unknown.
-func (w *Client) GetHealth(context context.Context, request *v1alpha1.GetHealthRequest, opts ...grpc.CallOption) (*v1alpha1.GetHealthResponse, error) {
-	return w.stub.GetHealth(context, request, opts...)
-}
-
-// GetUsage returns how full the volume or the share at target_path, a mount
-// point or link, is, as NodeGetVolumeStats must. A quota of the mapping's
-// account counts. Windows does not count inodes.
-//
-// No such path, or neither a volume nor a share there, is NOT_FOUND. A server
-// that does not answer within ten seconds is UNAVAILABLE, and a share that is
-// not mapped FAILED_PRECONDITION.
-func (w *Client) GetUsage(context context.Context, request *v1alpha1.GetUsageRequest, opts ...grpc.CallOption) (*v1alpha1.GetUsageResponse, error) {
-	return w.stub.GetUsage(context, request, opts...)
+func (w *Client) GetVolume(context context.Context, request *v1alpha1.GetVolumeRequest, opts ...grpc.CallOption) (*v1alpha1.GetVolumeResponse, error) {
+	return w.stub.GetVolume(context, request, opts...)
 }
