@@ -126,9 +126,9 @@ func (h *health) collect(to chan<- prometheus.Metric) {
 }
 
 // gauge returns a gauge that is 1 or 0.
-func gauge(desc *prometheus.Desc, so bool, labels ...string) prometheus.Metric {
+func gauge(desc *prometheus.Desc, yes bool, labels ...string) prometheus.Metric {
 	value := 0.0
-	if so {
+	if yes {
 		value = 1
 	}
 	return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)

@@ -3,10 +3,10 @@
 // Package metrics shows operators a running agent: Prometheus metrics of its calls, its operations and the kernel calls
 // below them, counts of what the node has, and health over HTTP. docs/metrics.md lists the metrics.
 //
-// Labels are names from this program's tables, never what a caller sends, so their number is bounded. Nothing waits for
-// Windows longer than a moment: one goroutine at a time reads, and is never abandoned, so probes add no hung threads.
-// There is no loop in the background, which would cost where nothing scrapes, and no last known counts while Windows
-// hangs: a flat graph looks healthy. Without -metrics-bind-address nothing is counted.
+// Labels are names from this program's tables, never what a caller sends, so their number is bounded. A scrape or probe
+// waits for Windows for a moment only. One goroutine at a time asks Windows, so probes of a node that hangs add no hung
+// threads. Counts are read when they are asked for; while Windows hangs they are missing, because an old count would
+// look healthy. Without -metrics-bind-address nothing is counted.
 package metrics
 
 import (
@@ -63,7 +63,8 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 	return m
 }
 
-// A collector is asked for nothing when registered: prometheus.CollectorFunc would ask Windows before the agent starts.
+// A collector describes no metrics, so that registering it asks Windows nothing: prometheus.CollectorFunc would collect
+// before the agent has started.
 type collector func(chan<- prometheus.Metric)
 
 func (collector) Describe(chan<- *prometheus.Desc) {}

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// scrapes makes the answers of /metrics, one at a time. Whatever asks while one is made shares the next, which is begun
-// afterwards: so each answer is as new as its request, and many requests cost what two do.
+// scrapes makes the answers of /metrics, one at a time. Requests that come while an answer is made share the next one.
+// So no answer is older than its request, and many requests at once cost two answers.
 type scrapes struct {
 	make func() []byte
 
