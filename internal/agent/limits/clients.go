@@ -32,8 +32,8 @@ type Clients struct {
 	named   map[uint32]*Client // by process number
 	clients map[*Client]struct{}
 	conns   int
-	calls   int // beyond the reserved ones
-	slots   int // likewise
+	calls   int // open calls, without those within their clients' reserves
+	slots   int // slots in use, without those within their clients' reserves
 	waiting []*waiter
 }
 

@@ -56,17 +56,17 @@ func (c *Conn) OpenCall() (done func(), err error) {
 	client, cs := c.client, c.client.clients
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	common := client.calls >= cs.limits.ClientReserved
+	shared := client.calls >= cs.limits.ClientReserved
 	switch {
 	case client.calls >= cs.limits.ClientCalls:
 		return nil, tooManyCalls(cs.limits.ClientCalls, "this process")
-	case common && cs.calls >= cs.limits.Calls:
+	case shared && cs.calls >= cs.limits.Calls:
 		return nil, tooManyCalls(cs.limits.Calls, "all processes")
 	}
 	add := func(n int) {
 		client.calls += n
 		c.calls += n
-		if common {
+		if shared {
 			cs.calls += n
 		}
 	}

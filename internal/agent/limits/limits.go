@@ -22,7 +22,8 @@ type Limits struct {
 	// Operations is how many operations may run, and ClientOperations how many of one client. Further ones wait in order,
 	// for at most Wait, and are then refused. An operation runs until it is over, though its caller may be gone.
 	Operations, ClientOperations int
-	// ClientReserved calls and operations of each client need no room in Calls and Operations: others cannot take them.
+	// ClientReserved is how many calls, and how many operations, of each client do not count against Calls and Operations:
+	// a client has them however busy others are.
 	ClientReserved int
 	Wait           time.Duration
 	// Write is how long a client may leave one write unfinished before its connection is closed.

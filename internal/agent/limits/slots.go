@@ -20,7 +20,7 @@ type Slot struct {
 	client *Client
 	method string
 	since  time.Time
-	common bool // one of Limits.Operations, not of the client's reserved ones
+	shared bool // it counts against Limits.Operations, as the client's reserve was used up
 	uses   int  // the call, and operations; guarded by Clients.mu
 }
 
@@ -31,7 +31,8 @@ type waiter struct {
 	granted chan *Slot // buffered
 }
 
-// Acquire waits for a slot, for its caller to release. The oldest waiting call of a client below its limit comes first.
+// Acquire waits for a slot, which its caller releases. A free slot goes to the oldest waiting call of a client that is
+// below its limit.
 func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 	cs := c.clients
 	w := &waiter{client: c, method: method, granted: make(chan *Slot, 1)}
@@ -76,12 +77,12 @@ func (c *Client) Acquire(ctx context.Context, method string) (*Slot, error) {
 func (cs *Clients) dispatchLocked() {
 	cs.waiting = slices.DeleteFunc(cs.waiting, func(w *waiter) bool {
 		c := w.client
-		common := c.reserved >= cs.limits.ClientReserved
-		if len(c.slots) >= cs.limits.ClientOperations || common && cs.slots >= cs.limits.Operations {
+		shared := c.reserved >= cs.limits.ClientReserved
+		if len(c.slots) >= cs.limits.ClientOperations || shared && cs.slots >= cs.limits.Operations {
 			return false
 		}
-		slot := &Slot{client: c, method: w.method, since: time.Now(), common: common, uses: 1}
-		if common {
+		slot := &Slot{client: c, method: w.method, since: time.Now(), shared: shared, uses: 1}
+		if shared {
 			cs.slots++
 		} else {
 			c.reserved++
@@ -109,7 +110,7 @@ func (s *Slot) Release() {
 	if s.uses--; s.uses > 0 {
 		return
 	}
-	if s.common {
+	if s.shared {
 		cs.slots--
 	} else {
 		c.reserved--

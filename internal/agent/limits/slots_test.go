@@ -110,7 +110,7 @@ func TestOperationKeepsItsSlot(t *testing.T) {
 	})
 }
 
-// A reserved slot is free again after its operation, also when others have all the common ones.
+// A reserved slot is free again after its operation, also when others have all the shared ones.
 func TestReservedSlotIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cs := New(Limits{Operations: 1, ClientOperations: 2, ClientReserved: 1}, klog.Background(), NewMetrics(nil))
@@ -118,7 +118,7 @@ func TestReservedSlotIsGivenBack(t *testing.T) {
 		for range 2 {
 			acquire(t, a, "Mkdir", 1)[0].Release()
 		}
-		acquire(t, b, "Mkdir", 2) // its reserved one and the common one
+		acquire(t, b, "Mkdir", 2) // its reserved one and the shared one
 		acquire(t, a, "Mkdir", 1)
 	})
 }
