@@ -33,10 +33,10 @@ type Answer[T any] struct {
 func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i int) (T, error)) []Answer[T] {
 	answers := make([]Answer[T], len(objects))
 	slots := make(chan struct{}, maxParallel)
-	var asked sync.WaitGroup
+	var all sync.WaitGroup
 	for i, x := range objects {
 		slots <- struct{}{}
-		asked.Go(func() {
+		all.Go(func() {
 			defer func() { <-slots }()
 			answers[i].Value, answers[i].Err = askOne(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
 			if errors.Is(answers[i].Err, errLate) {
@@ -44,20 +44,21 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 			}
 		})
 	}
-	asked.Wait()
+	all.Wait()
 	return answers
 }
 
 // errLate is the cause of askOne's error when the wait for an object has ended.
 var errLate = errors.New("no answer in time")
 
-// asked is the part of an operation that asks one object. When the operation waits for it no longer, it asks no more.
-type asked struct {
-	operation context.Context //nolint:containedctx // ends when the operation waits for it no longer
+// A question is the kind of the part of an operation that asks one object. It makes no further kernel call once the
+// operation has stopped waiting for its answer.
+type question struct {
+	answered context.Context //nolint:containedctx // ends when the operation stops waiting for the answer
 }
 
-func (k asked) mayCall() error           { return k.operation.Err() }
-func (k asked) waiting() context.Context { return k.operation }
+func (k question) mayCall() error           { return k.answered.Err() }
+func (k question) waiting() context.Context { return k.answered }
 
 // askOne asks one object, on a goroutine that may outlive the wait. Part is its number among those asked side by side.
 func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T, error)) (value T, err error) {
@@ -69,7 +70,7 @@ func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T
 	waiting, giveUp := context.WithCancel(o.kind.waiting())
 	defer giveUp()
 	child := &Operation{
-		Context: o.Context, Request: request, runner: r, kind: asked{waiting}, deadline: o.deadline,
+		Context: o.Context, Request: request, runner: r, kind: question{waiting}, deadline: o.deadline,
 		entry: r.tasks.Add(task{request: request, begun: true}),
 	}
 	child.Kernel = child.kernelFor(part)

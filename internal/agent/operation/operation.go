@@ -98,7 +98,7 @@ func (o *Operation) start(lease Lease, f func() error, finish func(error)) (done
 	return done
 }
 
-// release gives up locks and does what else is due.
+// release releases the operation's locks and calls the other functions of AtEnd.
 func (o *Operation) release() {
 	for _, unlock := range slices.Backward(o.unlocks) {
 		unlock()
