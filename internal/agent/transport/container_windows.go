@@ -61,7 +61,7 @@ func containerJobs() (names []string, err error) {
 	defer func() { _ = windows.CloseHandle(root) }()
 	// OBJECT_DIRECTORY_INFORMATION, with its texts behind it in the same buffer.
 	type entry struct{ name, kind windows.NTUnicodeString }
-	buffer := make([]uint64, (64<<10)/8) // aligned, and without pointers: the collector must not take text for some
+	buffer := make([]uint64, (64<<10)/8) // aligned, and without pointers, which the garbage collector would follow
 	entries := unsafe.Slice((*entry)(unsafe.Pointer(&buffer[0])), uintptr(len(buffer))*8/unsafe.Sizeof(entry{}))
 	position, err := uint32(0), error(windows.STATUS_MORE_ENTRIES)
 	for restart := byte(1); errors.Is(err, windows.STATUS_MORE_ENTRIES); restart = 0 {

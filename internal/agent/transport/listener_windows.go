@@ -33,8 +33,9 @@ type pipeListener struct {
 	security *windows.SECURITY_DESCRIPTOR
 	owner    string // of the name, as a SID; "" if it could not be read
 
-	free    []*instance // only for the goroutine, after begin
-	failing bool        // likewise: the last instance could not be made
+	// Used only by the goroutine of pipes, after begin.
+	free    []*instance // without a client
+	failing bool        // the last attempt to make an instance failed
 
 	mu        sync.Mutex
 	changed   sync.Cond        // guards the fields below
@@ -111,10 +112,10 @@ func explain(err error, path string, first bool) error {
 	}
 }
 
-// collect replaces the instances that got a client, and then hands the clients to Accept: once a client is accepted,
-// there are free instances again. It reports whether it made or took any: the caller then looks again.
+// collect replaces the instances that have a client, and then hands these clients to Accept, so that there are free
+// instances again before a client is accepted. It reports whether anything changed; then its caller calls it again.
 func (l *pipeListener) collect() (changed bool) {
-	waiting, done := []*instance(nil), []*instance(nil)
+	var waiting, done []*instance
 	for _, i := range l.free {
 		switch {
 		case !i.ready():

@@ -82,7 +82,7 @@ func (p *pipes) Listen(name string, private bool) (net.Listener, error) {
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, err)
 	}
-	if !p.post(l.begin) { // a client need not wait for it, and nor does the caller
+	if !p.post(l.begin) { // clients can connect already: the caller need not wait for begin
 		l.abandon()
 		return nil, fmt.Errorf("cannot open the pipe %s: %w", l.path, net.ErrClosed)
 	}
@@ -146,7 +146,7 @@ func (p *pipes) serve() {
 			changed = l.collect() || changed
 		}
 		if changed {
-			// the requests it made reset the event, so there may be more clients; tasks come before them
+			// New requests have reset the event, which may hide clients that connected: look again, after the tasks.
 			continue
 		}
 		_, _ = windows.WaitForMultipleObjects(p.events[:], false, p.waitLimit())
