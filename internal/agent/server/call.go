@@ -75,9 +75,9 @@ func LeaseOf(ctx context.Context) operation.Lease {
 	return nil
 }
 
-// Idle gives up the slot of the context's call, while that only waits, as few calls of a connection may. The wait ends
-// with its context, at the latest when the server begins to stop: its cause is the call's error then. Resume ends it
-// and waits for another slot, like a new call.
+// Idle gives up the slot of the context's call while the call only waits. It fails if too many calls of the connection
+// do that already. The context wait ends with the call's or when the server begins to stop; its cause is then the error
+// of the call. Resume waits for another slot, as a new call does.
 func Idle(ctx context.Context) (wait context.Context, resume func() error, err error) {
 	c := callOf(ctx)
 	if c == nil || c.slot == nil {
@@ -88,11 +88,11 @@ func Idle(ctx context.Context) (wait context.Context, resume func() error, err e
 		return nil, nil, err
 	}
 	wait, cancel := context.WithCancelCause(ctx)
-	deaf := context.AfterFunc(c.stop, func() {
+	unwatch := context.AfterFunc(c.stop, func() {
 		cancel(errdefs.Unavailable.Errorf(reason.NodeNotServed,
 			"the agent is stopping, and the call was still waiting: nothing was changed. Try again, as kubelet does"))
 	})
-	c.wake = func() { deaf(); cancel(nil); done(); c.wake = nil }
+	c.wake = func() { unwatch(); cancel(nil); done(); c.wake = nil }
 	c.slot.Release()
 	c.slot = nil
 	return wait, func() error {

@@ -53,7 +53,7 @@ func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryS
 func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (any, error) {
 	begin := time.Now()
-	// over a socket the call has it already, see deadline
+	// for calls in this process; over a connection, deadline has set the limit already
 	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
 	defer cancel()
 	ctx, c := newCall(ctx, p.Logger)
