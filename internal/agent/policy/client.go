@@ -37,14 +37,15 @@ func (c client) matches(peer transport.Peer) bool {
 	if c.sid != "" && !strings.EqualFold(c.sid, peer.SID) {
 		return false
 	}
-	// A token that was not read is not an unelevated one.
+	// Without a SID, the token could not be read, and Elevated means nothing.
 	if c.elevated != nil && (peer.SID == "" || peer.Elevated != *c.elevated) {
 		return false
 	}
 	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
 }
 
-// inContainer reports whether the process runs where it should. In a container, any program may have any path.
+// inContainer reports whether a process runs in the described container. A rule for an image that names no container
+// means the node itself: within a container, any program can have any path.
 func (c client) inContainer(is string) bool {
 	switch c.container {
 	case "":
