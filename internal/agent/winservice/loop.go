@@ -43,11 +43,11 @@ const tick, hint = 2 * time.Second, 15 * time.Second
 // A Task is the service's work until stop is over. It calls ready once, when it serves, with details for a person.
 type Task func(stop context.Context, ready func(details string)) error
 
-// A request is a request of the Service Control Manager, in words of why the service stops.
+// A request is a request of the Service Control Manager: the end of the sentence that says why the service stops.
 type request string
 
 const (
-	interrogate request = ""
+	interrogate request = "" // only the state is asked for
 	stop        request = ", as requested from the Service Control Manager."
 	shutdown    request = " because Windows is shutting down." // or a pre-shutdown, which leaves more time
 )
@@ -64,15 +64,15 @@ type loop struct {
 // code. Zero means that it was told to stop; anything else is a failure, which triggers the recovery actions. All
 // reports are made here, one after the other, so that none is overtaken by an older one.
 func run[Control any](l loop, controls <-chan Control, meaning func(Control) request) (code uint32) {
-	told, tell := context.WithCancel(context.Background())
-	defer tell()
-	signs := time.NewTicker(tick)
-	defer signs.Stop()
+	stopped, stopTask := context.WithCancel(context.Background())
+	defer stopTask()
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
 	ready, ended := make(chan string, 1), make(chan error, 1)
 
 	state, checkPoint := StartPending, uint32(1)
 	l.report(state, checkPoint)
-	go func() { ended <- l.task(told, func(details string) { ready <- details }) }()
+	go func() { ended <- l.task(stopped, func(details string) { ready <- details }) }()
 	for {
 		select {
 		case details := <-ready:
@@ -85,9 +85,9 @@ func run[Control any](l loop, controls <-chan Control, meaning func(Control) req
 			if why := meaning(c); why != interrogate && state != StopPending {
 				state, checkPoint = StopPending, 1
 				_ = l.events.Info(EventStopping, "CSI Proxy is stopping"+string(why))
-				tell()
+				stopTask()
 			}
-		case <-signs.C:
+		case <-ticks.C:
 			if state == Running {
 				continue
 			}
