@@ -90,9 +90,9 @@ func ParseStorageDeviceID(in []byte) (StorageDeviceID, error) {
 	return d, nil
 }
 
-// Page83 returns the text that drivers compare: the first identifier that names the device itself and is binary, as
-// lower-case hexadecimal digits, or ASCII, with its blanks; DeviceText converts bytes that are not UTF-8. Without such
-// an identifier, or if it is only white space, the text is empty: one driver takes its last word, so there must be one.
+// Page83 returns the text that drivers compare: the first identifier of the device itself that is binary, as lower-case
+// hexadecimal digits, or ASCII, with its blanks (see DeviceText). The text is empty if there is none. White space
+// counts as none, since one driver takes the text's last word without looking whether there is one.
 func (d StorageDeviceID) Page83() string {
 	for _, id := range d.Identifiers {
 		if id.Association != StorageIdAssocDevice {
