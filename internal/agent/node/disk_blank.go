@@ -68,8 +68,8 @@ func hasNoTable(layout win32.DriveLayout) bool {
 		layout.Signature == 0 && !slices.ContainsFunc(layout.Partitions, used)
 }
 
-// unusedProbes returns the probes of a GPT disk that has no data partition: those of the disk and those of the place
-// where its data partition would be, without the table itself and the Microsoft Reserved partition.
+// unusedProbes returns the regions to check of a GPT disk without a data partition: those of the whole disk, and those
+// of the data partition that would be made. The table itself and the Microsoft Reserved partition are left out.
 func unusedProbes(layout win32.DriveLayout, size int64) ([]span, error) {
 	_, data, err := win32.PlanDataPartition(layout, msrLength, guid.NewV4)
 	if err != nil {

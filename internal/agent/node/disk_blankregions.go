@@ -12,8 +12,8 @@ import (
 const (
 	// of the beginning and of the end: VMFS begins at 1 MiB, LUKS2 has a second header at up to 4 MiB
 	edgeLength   = 4 << 20
-	sampleLength = 64 << 10 // at the place of a second copy, and of each sample
-	samples      = 64       // spread over the whole
+	sampleLength = 64 << 10 // of each second copy, and of each sample
+	samples      = 64       // at equal distances over the whole disk or volume
 )
 
 // span is a range of bytes, end excluded.

@@ -32,12 +32,12 @@ func (s *Seen[T]) addUnknown(what string, err error) {
 // costly for polling.
 func (d *Disks) Facts(ctx context.Context, contents bool) (Seen[*api.Disk], error) {
 	return read(ctx, d.node, operation.On("LookAtDisks"), func(o *op) (seen Seen[*api.Disk], _ error) {
-		windows, err := aside(o, "the disk that Windows runs from", (*op).systemUse)
+		windows, err := askApart(o, "the disk that Windows runs from", (*op).systemUse)
 		if err == nil {
 			o.windows = &windows
 		}
 		seen.addUnknown("which disk is the system's, and the addresses of the disks", err)
-		paths, err := aside(o, "the list of disks", (*op).diskInterfaces)
+		paths, err := askApart(o, "the list of disks", (*op).diskInterfaces)
 		seen.addUnknown("which disks there are", err)
 		found, unknown := disksAt(o, paths, func(o *op, d *disk) (diskFacts, error) { return o.diskFacts(d, contents) })
 		var places []diskAnswer[*diskPlace]
@@ -121,7 +121,7 @@ func (o *op) diskFacts(d *disk, contents bool) (facts diskFacts, err error) {
 // Facts looks at each volume that lies on disks. What Windows does not tell of it is marked as unknown.
 func (v *Volumes) Facts(ctx context.Context) (Seen[*api.Volume], error) {
 	return read(ctx, v.node, operation.On("LookAtVolumes"), func(o *op) (seen Seen[*api.Volume], _ error) {
-		ids, err := aside(o, "the list of volumes", (*op).volumeIDs)
+		ids, err := askApart(o, "the list of volumes", (*op).volumeIDs)
 		seen.addUnknown("which volumes there are", err)
 		var located []winpath.VolumeID
 		var where []extents

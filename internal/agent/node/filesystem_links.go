@@ -60,7 +60,7 @@ func (o *op) links(volumesOnly bool) *linkSearch {
 	return s
 }
 
-// linkSearch is one search. What it cannot look at hides nothing else: it is unseen.
+// linkSearch is one search. It goes on past what it cannot look at, and notes that in unseen and err.
 type linkSearch struct {
 	op     *op
 	left   int             // entries that may still be read
@@ -69,7 +69,7 @@ type linkSearch struct {
 	found  []*api.Link
 	shares []ShareLink
 	unseen bool  // something could not be opened
-	err    error // the end of the search, or why the first object is unseen that no program keeps closed
+	err    error // why the search ended early, or else the first failure to look at an object that was not about access
 
 	volumesOnly bool // look only for mount points
 }

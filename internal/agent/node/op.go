@@ -66,12 +66,12 @@ func read[T any](ctx context.Context, n *Node, request operation.Request, f func
 		var zero T
 		return zero, err
 	}
-	return operation.Read(ctx, n.operations, request, inWords(n, f))
+	return operation.Read(ctx, n.operations, request, withText(n, f))
 }
 
-// inWords returns an operation's function: an error that no step put into words says at least what was being done, and
-// has the class of its code.
-func inWords[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation) (T, error) {
+// withText returns a function of an operation. If its error is a bare Win32 code, the error names the operation as
+// well, and has the code's class.
+func withText[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation) (T, error) {
 	return func(o *operation.Operation) (T, error) {
 		value, err := f(n.op(o))
 		if code := win32.Errno(0); errors.As(err, &code) {
@@ -142,7 +142,7 @@ func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f 
 		var zero T
 		return zero, err
 	}
-	return operation.Change(ctx, n.operations, request, inWords(n, f))
+	return operation.Change(ctx, n.operations, request, withText(n, f))
 }
 
 // change runs an operation that changes something.
@@ -162,8 +162,9 @@ func forEach[I, T any](o *op, items []I, object func(I) operation.Object,
 		func(child *operation.Operation, i int) (T, error) { return f(o.node.op(child), items[i]) })
 }
 
-// aside asks one question as forEach asks an object: if Windows does not answer it, the other answers are not held up.
-func aside[T any](o *op, name string, f func(o *op) (T, error)) (T, error) {
+// askApart asks one question about the node with a time limit of its own, as forEach asks an object. If Windows does
+// not answer it, the operation goes on without the answer.
+func askApart[T any](o *op, name string, f func(o *op) (T, error)) (T, error) {
 	a := forEach(o, []string{name}, operation.Question, func(o *op, _ string) (T, error) { return f(o) })[0]
 	return a.Value, a.Err
 }

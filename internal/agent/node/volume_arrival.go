@@ -63,9 +63,9 @@ func (o *op) arrivedVolumes(d *disk, partitions []win32.Partition) ([]diskVolume
 	}
 }
 
-// searchVolumes looks for the volumes of a disk's partitions. Late is a partition whose volume has not arrived, or nil;
-// offline means that it may be there, but offline. Each partition is asked for its volume. All volumes of the node are
-// asked for one that is not found so, such as a spanned one; for one that is only late, if all is set.
+// searchVolumes looks for the volumes of a disk's partitions, by asking each partition. Late is a partition whose
+// volume has not arrived, nil if there is none; offline means that this volume may be there, but offline. All volumes
+// of the node are asked if a partition leads to no volume, as that of a spanned one, and with all if one is late.
 func (o *op) searchVolumes(disk uint32, partitions []win32.Partition, all bool) (found []diskVolume,
 	late *win32.Partition, offline bool, err error) {
 	for i, a := range o.partitionVolumes(disk, partitions) {
