@@ -75,8 +75,10 @@ func (r *report) unanswered() {
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}
 	named := strings.Join(evidence, "\n")
-	awaited := slices.DeleteFunc(r.awaited(time.Second), func(w wait) bool { return strings.Contains(named, w.GetObject()) })
-	r.add(Problem, "no-answer", what, slices.Concat(evidence, lines(r.running(slow, math.MaxInt64)), lines(awaited)), do...)
+	awaited := slices.DeleteFunc(r.awaited(time.Second),
+		func(w wait) bool { return strings.Contains(named, w.GetObject()) })
+	evidence = slices.Concat(evidence, lines(r.running(slow, math.MaxInt64)), lines(awaited))
+	r.add(Problem, "no-answer", what, evidence, do...)
 }
 
 // versionsServed judges whether each group is served, and in its newest version.

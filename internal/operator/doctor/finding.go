@@ -94,7 +94,8 @@ func (f Facts) checks() []check {
 		}
 		return cmp.Or(unless(f.Seen != nil, "the agent's admin endpoint did not answer"), missing)
 	}
-	noContents := cmp.Or(unless(f.Tree == nil || f.Tree.NoAdmin == nil, "the agent did not tell what its disks hold"), noTree)
+	noContents := cmp.Or(noTree, unless(f.Tree == nil || f.Tree.NoAdmin == nil,
+		"the agent did not tell what its disks hold"))
 	return []check{
 		{(*report).endpoints, "", "no-agent access-denied silent-endpoint broken-endpoint"},
 		{(*report).emulated, noAgent, "active-fault host-disk-full"},
