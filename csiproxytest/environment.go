@@ -129,7 +129,7 @@ const (
 // usual. Dependencies are ignored.
 func (n *Node) SetServiceState(name string, state ServiceState) {
 	n.t.Helper()
-	n.setService(name, services.Change{State: new(uint32(state))})
+	n.setService(name, func(s *services.Service) { s.State = uint32(state) })
 }
 
 // ServiceStart is when a service starts, as Windows numbers it.
@@ -145,12 +145,13 @@ const (
 // SetServiceStart changes when a service starts.
 func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.t.Helper()
-	n.setService(name, services.Change{StartType: new(uint32(start))})
+	n.setService(name, func(s *services.Service) { s.StartType = uint32(start) })
 }
 
-func (n *Node) setService(name string, change services.Change) {
+func (n *Node) setService(name string, change func(*services.Service)) {
 	n.t.Helper()
-	n.must("setting a service", n.node().SetService(name, change))
+	n.must("setting a service",
+		n.node().SetService(name, func(s *services.Service) error { change(s); return nil }))
 }
 
 // SetSwitch sets the node's answer to a question that the documentation of Windows leaves open, by its name in scenario

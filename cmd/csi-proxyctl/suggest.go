@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
@@ -26,7 +27,7 @@ func complete(c *cobra.Command, flag string, values ...string) {
 
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
-	complete(c, "function", faults.Functions()...)
+	complete(c, "function", kernel.Functions()...)
 	complete(c, "method", faults.Masks(policy.Methods())...)
 }
 
@@ -112,7 +113,7 @@ func flagError(c *cobra.Command, err error) error {
 // unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
 func unknownCalls(function, method string) string {
 	if function != "" && faults.FunctionNamed(function) == "" {
-		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, faults.Functions()))
+		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, kernel.Functions()))
 	}
 	mask, err := policy.ParseMask(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {

@@ -176,13 +176,6 @@ func storageCases() []crashCase {
 			func(t *testing.T, n *Node) string { return oldOrNew(len(layoutOf(t, n, 1).Partitions) == 2) },
 		},
 		{
-			"delete the layout", func(t *testing.T, n *Node) { partition(t, n, oneDrive) },
-			func(n *Node) error { return ioctl(n, oneDrive, win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT, nil) },
-			func(t *testing.T, n *Node) string {
-				return oldOrNew(layoutOf(t, n, 1).Style == win32.PARTITION_STYLE_RAW)
-			},
-		},
-		{
 			"refresh the table of a grown disk",
 			func(t *testing.T, n *Node) { partition(t, n, oneDrive); must(t, n.GrowDisk(1, 128<<20)) },
 			func(n *Node) error {

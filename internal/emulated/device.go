@@ -238,13 +238,10 @@ type adapterHandle struct {
 
 func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	return h.control(code, func() (int, error) {
-		switch code {
-		case win32.IOCTL_SCSI_RESCAN_BUS:
-			return 0, nil // disks appear and disappear at once
-		case win32.IOCTL_STORAGE_QUERY_PROPERTY:
-			return h.adapter.queryProperty(in, out)
+		if code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
+			return 0, win32.ERROR_INVALID_FUNCTION
 		}
-		return 0, win32.ERROR_INVALID_FUNCTION
+		return h.adapter.queryProperty(in, out)
 	})
 }
 

@@ -3,8 +3,6 @@
 package emulated
 
 import (
-	"time"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
@@ -18,7 +16,7 @@ type diskHandle struct {
 
 // DeviceIoControl implements kernel.Handle with the disk's control codes.
 func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	n, err := h.control(code, func() (int, error) {
+	return h.control(code, func() (int, error) {
 		if !h.disk.attached() {
 			return 0, errVolumeGone
 		}
@@ -28,27 +26,6 @@ func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 		}
 		return h.disk.query(code, in, out)
 	})
-	if err == nil && code == win32.IOCTL_DISK_ARE_VOLUMES_READY {
-		h.awaitVolumes()
-	}
-	return n, err
-}
-
-// awaitVolumes returns when all volumes of the disk have arrived.
-func (h *diskHandle) awaitVolumes() {
-	n := h.node
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for h.boot == n.boot && h.disk.attached() && !n.hasty {
-		left := time.Duration(0)
-		for _, v := range h.disk.volumes {
-			left = max(left, h.disk.arriving(v.id))
-		}
-		if left == 0 {
-			return
-		}
-		n.wait(left)
-	}
 }
 
 // diskChanges are the handlers of the control codes that change a disk.
@@ -56,7 +33,6 @@ var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
 	win32.IOCTL_DISK_SET_DISK_ATTRIBUTES: (*disk).setDiskAttributes,
 	win32.IOCTL_DISK_CREATE_DISK:         (*disk).createDisk,
 	win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX: (*disk).setLayout,
-	win32.IOCTL_DISK_DELETE_DRIVE_LAYOUT: (*disk).deleteLayout,
 	win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:   (*disk).updateDriveSize,
 	win32.IOCTL_DISK_UPDATE_PROPERTIES:   (*disk).updateProperties,
 	win32.IOCTL_DISK_GROW_PARTITION:      (*disk).growPartition,
@@ -91,8 +67,6 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 			Attributes: d.attributes()}))
 	case win32.IOCTL_DISK_IS_WRITABLE:
 		return 0, d.writable()
-	case win32.IOCTL_DISK_ARE_VOLUMES_READY:
-		return 0, nil // see awaitVolumes
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
 }
@@ -131,7 +105,7 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 	}
 	var descriptor []byte
 	switch {
-	case query.QueryType > win32.PropertyExistsQuery:
+	case query.QueryType != win32.PropertyStandardQuery:
 		return 0, win32.ERROR_INVALID_PARAMETER
 	case query.PropertyID == win32.StorageDeviceProperty:
 		descriptor = d.deviceDescriptor()
@@ -149,9 +123,6 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 		return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
 	default:
 		return 0, win32.ERROR_INVALID_FUNCTION
-	}
-	if query.QueryType == win32.PropertyExistsQuery {
-		return 0, nil
 	}
 	const header = 8
 	if len(out) < header {

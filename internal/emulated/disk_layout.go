@@ -30,14 +30,10 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	if err := d.replaceable(); err != nil {
 		return 0, err
 	}
-	switch want.Style {
-	case win32.PARTITION_STYLE_GPT:
-		return 0, d.createGPT(want, d.node.disks.identities(d))
-	case win32.PARTITION_STYLE_MBR:
+	if want.Style != win32.PARTITION_STYLE_GPT {
 		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
-	default:
-		return 0, d.write(d.clearTables())
 	}
+	return 0, d.createGPT(want, d.node.disks.identities(d))
 }
 
 // replaceable fails for a disk that cannot be written, and for the system disk.
@@ -90,11 +86,6 @@ func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	return &next
 }
 
-// clearTables returns blocks that make the current tables unreadable.
-func (d *disk) clearTables() []gpt.Block {
-	return append(d.clearBackup(), gpt.Block{Offset: 0, Data: make([]byte, d.record.SectorSize*2)})
-}
-
 // clearBackup returns the block that makes the backup of the current GPT unreadable, if there is one.
 func (d *disk) clearBackup() []gpt.Block {
 	if d.layout.GPT == nil {
@@ -110,15 +101,6 @@ func freeSlot(partitions []gpt.Partition) int {
 			return slot
 		}
 	}
-}
-
-// deleteLayout is IOCTL_DISK_DELETE_DRIVE_LAYOUT.
-func (d *disk) deleteLayout(_, _ []byte) (int, error) {
-	if err := d.replaceable(); err != nil {
-		return 0, err
-	}
-	d.msrIn, d.msrLate = 0, false
-	return 0, d.write(d.clearTables())
 }
 
 // getLayout is IOCTL_DISK_GET_DRIVE_LAYOUT_EX. A delayed reserved partition may appear.

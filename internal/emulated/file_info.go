@@ -25,8 +25,6 @@ func (h *fileHandle) Information(class uint32, out []byte) error {
 			return h.attributeTag(out)
 		case win32.FileStandardInfo:
 			return h.standard(out)
-		case win32.FileIdInfo:
-			return h.fileID(out)
 		case win32.FileFullDirectoryInfo:
 			return h.list(out, false)
 		case win32.FileFullDirectoryRestartInfo:
@@ -102,23 +100,6 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 		return 0, 0
 	}
 	return info.Size(), (info.Size() + ondisk.ClusterSize - 1) / ondisk.ClusterSize * ondisk.ClusterSize
-}
-
-func (h *fileHandle) fileID(out []byte) error {
-	id := deviceside.FileID{VolumeSerialNumber: h.content.share.Serial()}
-	if !h.content.isShare() {
-		v, ok := h.content.node.disks.volume(h.content.id)
-		if !ok {
-			return errVolumeGone
-		}
-		id.VolumeSerialNumber = v.boot.Serial
-	}
-	if h.parent != nil {
-		id.ID = hostfiles.FileID(h.parent, h.name, h.info)
-	} else {
-		id.ID = hostfiles.FileID(h.self, ".", h.info)
-	}
-	return fill(out, cstruct.Encode(id))
 }
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.

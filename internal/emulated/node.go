@@ -34,8 +34,7 @@ type Node struct {
 
 	privileges map[string]bool // enabled by the agent's process
 
-	hasty   bool          // calls take no time, whatever the switch timing
-	retimed chan struct{} // closed when waits may be over; nil while no call waits
+	hastened chan struct{} // ends the waits of calls; nil: they take no time, whatever the switch timing
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -168,7 +167,7 @@ func (n *Node) CanReboot() error {
 func (n *Node) Reboot() error {
 	return n.control(func() error {
 		n.boot++
-		n.hasty = false
+		n.hasten(false)
 		clear(n.privileges)
 		n.contents.retire(errRebooted, func(*content) bool { return true })
 		if len(n.state.SMB.Mappings) > 0 {

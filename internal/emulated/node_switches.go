@@ -43,7 +43,6 @@ func (n *Node) SetSwitch(name, answer string) error {
 		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
 			return err
 		}
-		n.retime()
 		var errs []error
 		for _, d := range n.disks { // how a zeroed disk reads is one of the questions
 			errs = append(errs, d.refresh())

@@ -58,37 +58,20 @@ func (n *Node) TakeTime(_ context.Context, call kernel.Call, do func() error) er
 
 // pass waits until some time has passed, if calls take time.
 func (n *Node) pass(d time.Duration) {
-	if d == 0 {
+	n.mu.Lock()
+	hastened := n.hastened
+	if n.state.Switches.Timing != scenario.TimingWindows {
+		d = 0
+	}
+	n.mu.Unlock()
+	if d == 0 || hastened == nil {
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	due := time.Now().Add(d)
-	for n.state.Switches.Timing == scenario.TimingWindows && !n.hasty && time.Now().Before(due) {
-		n.wait(time.Until(due))
-	}
-}
-
-// wait waits for a time, or until waits may be over. The mutex is free meanwhile.
-func (n *Node) wait(left time.Duration) {
-	if n.retimed == nil {
-		n.retimed = make(chan struct{})
-	}
-	retimed, timer := n.retimed, time.NewTimer(left)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
-	n.mu.Unlock()
-	defer n.mu.Lock()
 	select {
-	case <-retimed:
+	case <-hastened:
 	case <-timer.C:
-	}
-}
-
-// retime makes the calls that wait look at the switch again.
-func (n *Node) retime() {
-	if n.retimed != nil {
-		close(n.retimed)
-		n.retimed = nil
 	}
 }
 
@@ -97,6 +80,14 @@ func (n *Node) retime() {
 func (n *Node) Hasten(hasty bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hasty = hasty
-	n.retime()
+	n.hasten(hasty)
+}
+
+func (n *Node) hasten(hasty bool) {
+	if hasty && n.hastened != nil {
+		close(n.hastened)
+	}
+	if n.hastened = nil; !hasty {
+		n.hastened = make(chan struct{})
+	}
 }

@@ -56,7 +56,7 @@ func TestCallsTakeTime(t *testing.T) {
 	})
 }
 
-// The wait of a call ends early when the switch changes or the agent stops.
+// The wait of a call ends early when the agent stops.
 func TestWaitsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := openNode(t, t.TempDir(), Options{Scenario: smallScenario()})
@@ -66,10 +66,6 @@ func TestWaitsEnd(t *testing.T) {
 			defer timer.Stop()
 			return took(t, n, kernel.Call{Function: "FormatVolume"}, nil)
 		}
-		if d := format(2*time.Second, func() { must(t, n.SetSwitch("timing", "none")) }); d != 2*time.Second {
-			t.Errorf("the switch: %v", d)
-		}
-		must(t, n.SetSwitch("timing", "windows"))
 		if d := format(time.Second, func() { must(t, n.SetSwitch("automountOff", "true")) }); d != 2900*time.Millisecond {
 			t.Errorf("another switch: %v", d)
 		}

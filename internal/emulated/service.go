@@ -88,7 +88,7 @@ func (c *serviceControl) Services() []services.Service {
 
 // SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
-func (c *serviceControl) SetService(name string, change services.Change) error {
+func (c *serviceControl) SetService(name string, change func(*services.Service) error) error {
 	return c.node.control(func() error {
 		all := slices.Clone(c.node.state.Services)
 		if err := c.services.Set(all, name, change); err != nil {

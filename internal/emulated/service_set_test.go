@@ -17,12 +17,14 @@ func TestSetService(t *testing.T) {
 		services.Spec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
 		services.Spec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
 	)})
-	must(t, n.SetService("BASE", services.Change{State: new(stopped)}))
+	must(t, n.SetService("BASE", func(s *services.Service) error { s.State = stopped; return nil }))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", services.Change{State: new(starting), PendingQueries: new(2),
-		StartType: new(win32.SERVICE_DISABLED)}))
+	must(t, n.SetService("base", func(s *services.Service) error {
+		s.State, s.PendingQueries, s.StartType = starting, 2, win32.SERVICE_DISABLED
+		return nil
+	}))
 	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
 	}
@@ -34,14 +36,17 @@ func TestSetService(t *testing.T) {
 	if above := all[1]; above.State != stopped || above.StartType != win32.SERVICE_AUTO_START {
 		t.Errorf("above: %+v", above)
 	}
-	if err := n.SetService("none", services.Change{}); !errors.Is(err, services.ErrNoSuch) {
+	if err := n.SetService("none", nil); !errors.Is(err, services.ErrNoSuch) {
 		t.Errorf("got %v", err)
 	}
-	for name, c := range map[string]services.Change{
-		"state": {State: new(uint32(8))}, "no state": {State: new(uint32(0))}, "start": {StartType: new(uint32(5))},
-		"queries": {PendingQueries: new(-1)},
+	for name, change := range map[string]func(*services.Service){
+		"state":    func(s *services.Service) { s.State = 8 },
+		"no state": func(s *services.Service) { s.State = 0 },
+		"start":    func(s *services.Service) { s.StartType = 5 },
+		"queries":  func(s *services.Service) { s.PendingQueries = -1 },
 	} {
-		if err := n.SetService("base", c); !errors.Is(err, services.ErrInvalid) {
+		err := n.SetService("base", func(s *services.Service) error { change(s); return nil })
+		if !errors.Is(err, services.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -15,14 +15,20 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// Network returns the file servers, the portals of storage systems, and which of those are cut off.
-func (n *Node) Network() (servers []smb.Server, portals []iscsi.Portal, isCut []bool) {
+// An ISCSIPortal is a portal of a storage system, and whether the node reaches it.
+type ISCSIPortal struct {
+	iscsi.Portal
+	Connected bool
+}
+
+// Network returns the file servers and the portals of storage systems.
+func (n *Node) Network() (servers []smb.Server, portals []ISCSIPortal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.state.ISCSI.Storage {
-		isCut = append(isCut, n.state.ISCSI.Reachable(p.At) == nil)
+		portals = append(portals, ISCSIPortal{p, n.state.ISCSI.Reachable(p.At) != nil})
 	}
-	return slices.Clone(n.state.SMB.Servers), n.state.ISCSI.Storage, isCut
+	return slices.Clone(n.state.SMB.Servers), portals
 }
 
 // SMBUsers returns the accounts of the file servers, without their passwords.
@@ -36,41 +42,46 @@ func (n *Node) SMBUsers() []smb.User {
 	return users
 }
 
-// changeSMB changes the file servers. If the change returns false, its object does not exist: smb.ErrNoSuch.
-func (c *smbClient) changeSMB(what string, change func(*smb.State) bool) error {
+// changeSMB changes the file servers to a valid state, and makes the directories of new shares.
+func (c *smbClient) changeSMB(what string, change func(*smb.State) error) error {
 	return c.node.control(func() error {
-		known := false
-		if err := c.node.update(func(s *state) { known = change(&s.SMB) }); err != nil {
-			return err
+		next := c.node.state.clone().SMB
+		err := change(&next)
+		if err == nil {
+			err = next.Check()
 		}
-		if !known {
-			return fmt.Errorf("%s: %w", what, smb.ErrNoSuch)
+		if err == nil {
+			err = smb.CreateShares(c.node.host, c.node.dir, next)
 		}
-		return nil
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return c.node.update(func(s *state) { s.SMB = next })
 	})
+}
+
+// changeFound changes an account or a file server, if it exists.
+func changeFound[T any](found *T, change func(*T)) error {
+	if found == nil {
+		return smb.ErrNoSuch
+	}
+	change(found)
+	return nil
 }
 
 // SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the
 // old password at once.
 func (c *smbClient) SetSMBPassword(user, password string) error {
-	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) bool {
-		u := s.User(user, "")
-		if u != nil {
-			u.SetPassword(password)
-		}
-		return u != nil
+	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
+		return changeFound(s.User(user, ""), func(u *smb.Account) { u.SetPassword(password) })
 	})
 }
 
 // SetSMBServerRunning stops a file server, and every file that is open there is lost, or starts it again, and mappings
 // of its shares work again by themselves. It is idempotent.
 func (c *smbClient) SetSMBServerRunning(name string, running bool) error {
-	return c.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) bool {
-		server := s.Server(name)
-		if server != nil {
-			server.Stopped = !running
-		}
-		return server != nil
+	return c.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) error {
+		return changeFound(s.Server(name), func(o *smb.Server) { o.Stopped = !running })
 	})
 }
 
@@ -78,67 +89,59 @@ func (c *smbClient) SetSMBServerRunning(name string, running bool) error {
 // existing share gets the accounts; without accounts, all may use it. smb.ErrInvalid: a name is not valid, or there is
 // no such account.
 func (c *smbClient) AddSMBShare(serverName, shareName string, users []string) error {
-	return c.node.control(func() error {
-		next := c.node.state.clone().SMB
-		if next.Server(serverName) == nil {
-			next.Servers = append(next.Servers, smb.Server{Name: serverName})
+	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+		if s.Server(serverName) == nil {
+			s.Servers = append(s.Servers, smb.Server{Name: serverName})
 		}
-		server := next.Server(serverName)
+		server := s.Server(serverName)
 		server.Drop(shareName)
 		server.Shares = append(server.Shares, smb.Share{Name: shareName, Users: slices.Clone(users)})
-		err := next.Check()
-		if err == nil {
-			err = next.CheckUsers(users)
-		}
-		if err != nil {
-			return fmt.Errorf(`share \\%s\%s: %w`, serverName, shareName, err)
-		}
-		if err := c.node.host.MkdirAll(smb.SharePath(c.node.dir, serverName, shareName), 0o755); err != nil {
-			return err
-		}
-		return c.node.update(func(s *state) { s.SMB = next })
+		return s.CheckUsers(users)
+	})
+}
+
+// SetSMBShareSpace sets the size of a share and the quota of each account there, in bytes; 0: the default, and none. It
+// keeps no file from being written. smb.ErrInvalid: more than 16 TiB, or less than nothing.
+func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
+	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+		return changeFound(s.Share(serverName, shareName), func(o *smb.Share) {
+			o.SizeBytes, o.QuotaBytes = setting.Size(size), setting.Size(quota)
+		})
 	})
 }
 
 // RemoveSMBShare removes a share, whatever is open there. Its files stay, for a share of the same name.
 func (c *smbClient) RemoveSMBShare(serverName, shareName string) error {
-	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) bool {
-		server := s.Server(serverName)
-		return server != nil && server.Drop(shareName)
+	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+		return changeFound(s.Share(serverName, shareName), func(*smb.Share) { s.Server(serverName).Drop(shareName) })
 	})
 }
 
 // AddSMBUser adds an account to all file servers. smb.ErrInvalid: the name is not valid or is taken.
 func (c *smbClient) AddSMBUser(user smb.User) error {
-	return c.node.control(func() error {
-		next := c.node.state.clone().SMB
-		if next.User(user.Name, "") != nil {
-			return fmt.Errorf("account %q exists already: %w", user.Name, smb.ErrInvalid)
+	return c.changeSMB(fmt.Sprintf("account %q", user.Name), func(s *smb.State) error {
+		if s.User(user.Name, "") != nil {
+			return fmt.Errorf("it exists already: %w", smb.ErrInvalid)
 		}
-		next.Users = append(next.Users, user.Account())
-		if err := next.Check(); err != nil {
-			return err
-		}
-		return c.node.update(func(s *state) { s.SMB = next })
+		s.Users = append(s.Users, user.Account())
+		return nil
 	})
 }
 
 // RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
 func (c *smbClient) RemoveSMBUser(user string) error {
-	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) bool {
-		u := s.User(user, "")
-		if u == nil {
-			return false
-		}
-		s.Users = slices.DeleteFunc(s.Users, func(o smb.Account) bool { return smb.Key(o.Name) == smb.Key(u.Name) })
-		return true
+	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
+		return changeFound(s.User(user, ""), func(u *smb.Account) {
+			name := u.Name
+			s.Users = slices.DeleteFunc(s.Users, func(o smb.Account) bool { return o.Name == name })
+		})
 	})
 }
 
 // DropSMBSessions makes a file server close the node's sessions: open files are lost, and the mappings are disconnected
 // until they are used, which makes the session again with its old credentials.
 func (c *smbClient) DropSMBSessions(serverName string) error {
-	return c.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) bool {
+	return c.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) error {
 		for i := range s.Mappings {
 			if smb.Key(s.Mappings[i].Server) == smb.Key(serverName) {
 				s.Mappings[i].Dropped = true
@@ -146,7 +149,7 @@ func (c *smbClient) DropSMBSessions(serverName string) error {
 		}
 		c.node.contents.retire(errShareGone,
 			func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
-		return s.Server(serverName) != nil
+		return changeFound(s.Server(serverName), func(*smb.Server) {})
 	})
 }
 
@@ -197,25 +200,4 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 		return in(size, free, free), nil
 	}
 	return in(min(size, quota), min(free, quota-min(used, quota)), free), nil
-}
-
-// SetSMBShareSpace sets the size of a share and the quota of each account there, in bytes; 0: the default, and none. It
-// keeps no file from being written. smb.ErrInvalid: more than 16 TiB, or less than nothing.
-func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
-	what := fmt.Sprintf(`share \\%s\%s`, serverName, shareName)
-	wanted := smb.Share{Name: shareName, SizeBytes: setting.Size(size), QuotaBytes: setting.Size(quota)}
-	if err := wanted.CheckSpace(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return c.changeSMB(what, func(s *smb.State) bool {
-		server := s.Server(serverName)
-		if server == nil || server.Share(shareName) == nil {
-			return false
-		}
-		share := *server.Share(shareName)
-		share.SizeBytes, share.QuotaBytes = wanted.SizeBytes, wanted.QuotaBytes
-		server.Drop(shareName) // which copies the list
-		server.Shares = append(server.Shares, share)
-		return true
-	})
 }

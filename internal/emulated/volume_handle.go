@@ -97,12 +97,8 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 			return put(out, cstruct.Encode(v.knownLength()))
 		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
 			return h.ntfsData(v, out)
-		case win32.FSCTL_IS_VOLUME_MOUNTED:
-			return 0, v.mounted()
 		case win32.FSCTL_LOCK_VOLUME:
 			return 0, h.lock(v)
-		case win32.FSCTL_UNLOCK_VOLUME:
-			return 0, h.unlock()
 		case win32.FSCTL_DISMOUNT_VOLUME:
 			h.node.contents.dismount(h.id)
 			return 0, nil
@@ -157,15 +153,6 @@ func (h *volumeHandle) lock(v *volume) error {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	opens.locked = h // from here on no file can be opened
-	return nil
-}
-
-func (h *volumeHandle) unlock() error {
-	opens := h.opens()
-	if opens.locked != h {
-		return win32.ERROR_NOT_LOCKED
-	}
-	opens.locked = nil
 	return nil
 }
 

@@ -156,14 +156,15 @@ func TestLockedAndDismountedVolumes(t *testing.T) {
 	_, err = n.OpenDevice(device, 0)
 	wantCode(t, "locked volume", err, win32.ERROR_ACCESS_DENIED)
 	wantCode(t, "format a locked volume", n.FormatVolume(v, "NTFS"), win32.ERROR_ACCESS_DENIED)
-	control(t, h, win32.FSCTL_UNLOCK_VOLUME, nil)
+	must(t, h.Close()) // ends the lock as well
+	h = openDevice(t, n, device, readWrite)
 
 	file = openFile(t, n, v, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
 	control(t, h, win32.FSCTL_DISMOUNT_VOLUME, nil)
 	wantCode(t, "file of a dismounted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)),
 		win32.ERROR_FILE_INVALID)
 	wantCode(t, "lock again", lock(), 0)
-	must(t, h.Close()) // ends the lock as well
+	must(t, h.Close())
 	file = openFile(t, n, v, how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, 0))
 	must(t, n.FormatVolume(v, "NTFS"))
 	wantCode(t, "file of a formatted volume", file.Information(win32.FileStandardInfo, make([]byte, 24)),

@@ -49,7 +49,6 @@ func classNames() map[string]string {
 		"Information 0x00000009":         "FileAttributeTagInfo",
 		"Information 0x0000000e":         "FileFullDirectoryInfo",
 		"Information 0x0000000f":         "FileFullDirectoryRestartInfo",
-		"Information 0x00000012":         "FileIdInfo",
 		"FsInformation 0x00000007":       "FileFsFullSizeInformation",
 		"SetInformation ":                "FileBasicInfo",
 		"SetInformation 0x00000015":      "FileDispositionInfoEx",

@@ -27,7 +27,7 @@ const (
 // one effect: fail, status, delay, cut, hang or crash.
 type Fault struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kernel function, by its name in the journal or in an error.
+	// The kernel function, by its name in the journal.
 	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
 	// Only calls with this control code or class, by name or number. Empty: all.
 	ControlCode string `protobuf:"bytes,2,opt,name=control_code,json=controlCode,proto3" json:"control_code,omitempty"`

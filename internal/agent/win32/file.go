@@ -73,7 +73,6 @@ const (
 	FileAttributeTagInfo         = 9  // FileAttributeTag
 	FileFullDirectoryInfo        = 14 // DirectoryEntry, the next ones
 	FileFullDirectoryRestartInfo = 15 // DirectoryEntry, from the first one on
-	FileIdInfo                   = 18
 	FileDispositionInfoEx        = 21 // FileDispositionEx
 )
 

@@ -216,8 +216,6 @@ var goldenValues = []goldenValue{
 		NumberOfLinks: 0x31323334, DeletePending: true}, fixed, written),
 	as("file_standard_directory", deviceside.FileStandard{NumberOfLinks: 1, Directory: true}, fixed, written),
 	as("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, fixed, ParseFileAttributeTag),
-	as("file_id", deviceside.FileID{VolumeSerialNumber: 0x1112131415161718,
-		ID: [16]byte([]byte("!\"#$%&'()*+,-./0"))}, fixed, written),
 	number("file_disposition", true, FileDisposition(true), deviceside.ParseFileDisposition),
 	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.ParseFileDispositionEx),
 	as("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
@@ -388,7 +386,6 @@ func TestGoldenSizes(t *testing.T) {
 	ours := maps.Clone(Sizes)
 	ours["DISK_GEOMETRY"] = binary.Size(deviceside.DiskGeometry{})
 	ours["FILE_STANDARD_INFO"] = binary.Size(deviceside.FileStandard{})
-	ours["FILE_ID_INFO"] = binary.Size(deviceside.FileID{})
 	if diff := cmp.Diff(ours, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)
 	}

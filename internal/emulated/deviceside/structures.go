@@ -23,12 +23,5 @@ type FileStandard struct {
 	_              [2]byte
 }
 
-// FileID is FILE_ID_INFO. Two handles with the same value are open on the same file.
-// https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_id_info
-type FileID struct {
-	VolumeSerialNumber uint64
-	ID                 [16]byte
-}
-
 // align rounds n up to a multiple of to, a power of two.
 func align(n, to int) int { return (n + to - 1) &^ (to - 1) }

@@ -52,9 +52,7 @@ func (d *document) removeDisk(i int) (any, error) {
 
 func detachedDisks(n *emulated.Node) (any, error) {
 	disks, err := n.DetachedDisks()
-	list := []any{}
-	for _, d := range disks {
-		list = append(list, map[string]any{"serial": d.SerialNumber, "size": d.SizeBytes, "bundle": d.Bundle})
-	}
-	return list, err
+	return listed(disks, func(d emulated.DetachedDisk) any {
+		return map[string]any{"serial": d.SerialNumber, "size": d.SizeBytes, "bundle": d.Bundle}
+	}), err
 }

@@ -27,7 +27,7 @@ type document struct {
 	Services      []service         `yaml:"services"`
 	Switches      scenario.Switches `yaml:"switches"`
 	SMBUsers      []smb.User        `yaml:"smbUsers"`
-	SMBServers    []fileServer      `yaml:"smbServers"`
+	SMBServers    []smb.Server      `yaml:"smbServers"`
 	SMBSessions   []smbSession      `yaml:"smbSessions"`
 	ISCSIPortals  []portal          `yaml:"iscsiPortals"`
 	ISCSISessions []iscsiSession    `yaml:"iscsiSessions"`
@@ -48,40 +48,39 @@ func verbs(n *emulated.Node) []server.Method {
 			return &api.GetResponse{Document: document}, err
 		}),
 		answer("Add", node.LimitWrite, func(r *api.AddRequest) (*api.AddResponse, error) {
-			added, err := eachOf(n, r.GetDocument(), func(d *document) lists {
-				return lists{
-					"disks":      {len(d.Disks), d.addDisk},
-					"smbUsers":   {len(d.SMBUsers), d.addUser},
-					"smbServers": {len(d.SMBServers), d.addShares},
-				}
-			})
+			added, err := eachOf(n, r.GetDocument(), func(l list) handler { return l.add })
 			return &api.AddResponse{Document: added}, err
 		}),
 		change("Change", node.LimitWrite, func(r *api.ChangeRequest) error {
-			_, err := eachOf(n, r.GetDocument(), func(d *document) lists {
-				return lists{
-					"disks":        {len(d.Disks), d.changeDisk},
-					"services":     {len(d.Services), d.changeService},
-					"switches":     {1, d.changeSwitches},
-					"smbUsers":     {len(d.SMBUsers), d.changeUser},
-					"smbServers":   {len(d.SMBServers), d.changeServer},
-					"iscsiPortals": {len(d.ISCSIPortals), d.changePortal},
-				}
-			})
+			_, err := eachOf(n, r.GetDocument(), func(l list) handler { return l.change })
 			return err
 		}),
 		answer("Remove", node.LimitWrite, func(r *api.RemoveRequest) (*api.RemoveResponse, error) {
-			removed, err := eachOf(n, r.GetDocument(), func(d *document) lists {
-				return lists{
-					"disks":         {len(d.Disks), d.removeDisk},
-					"smbUsers":      {len(d.SMBUsers), d.removeUser},
-					"smbServers":    {len(d.SMBServers), d.removeShares},
-					"smbSessions":   {len(d.SMBSessions), d.dropSMB},
-					"iscsiSessions": {len(d.ISCSISessions), d.dropISCSI},
-				}
-			})
+			removed, err := eachOf(n, r.GetDocument(), func(l list) handler { return l.remove })
 			return &api.RemoveResponse{Document: removed}, err
 		}),
+	}
+}
+
+// A handler does what a verb asks for with an element of a list, and returns what the answer says of it.
+type handler func(i int) (any, error)
+
+// A list of a document, with what the verbs do; nil: they do not take it.
+type list struct {
+	elements            int
+	add, change, remove handler
+}
+
+func (d *document) lists() map[string]list {
+	return map[string]list{
+		"disks":         {len(d.Disks), d.addDisk, d.changeDisk, d.removeDisk},
+		"services":      {len(d.Services), nil, d.changeService, nil},
+		"switches":      {1, nil, d.changeSwitches, nil},
+		"smbUsers":      {len(d.SMBUsers), d.addUser, d.changeUser, d.removeUser},
+		"smbServers":    {len(d.SMBServers), d.addShares, d.changeServer, d.removeShares},
+		"smbSessions":   {len(d.SMBSessions), nil, nil, d.dropSMB},
+		"iscsiPortals":  {len(d.ISCSIPortals), nil, d.changePortal, nil},
+		"iscsiSessions": {len(d.ISCSISessions), nil, nil, d.dropISCSI},
 	}
 }
 
@@ -125,23 +124,24 @@ func get(n *emulated.Node, part, path string) (map[string]any, error) {
 // access returns the access list of the root directory of the volume at a path.
 func access(n *emulated.Node, path string) (any, error) {
 	entries, err := n.RootAccess(strings.TrimSuffix(path, `\`) + `\`)
-	list := []any{}
-	for _, e := range entries {
-		list = append(list, map[string]any{"sid": string(e.SID), "mask": e.Mask,
-			"inherited": e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0})
-	}
-	return list, err
+	return listed(entries, func(e win32.AccessEntry) any {
+		return map[string]any{"sid": string(e.SID), "mask": e.Mask,
+			"inherited": e.Flags&(win32.OBJECT_INHERIT_ACE|win32.CONTAINER_INHERIT_ACE) != 0}
+	}), err
 }
 
-// lists are what a verb does with the elements of a document's lists, by their names.
-type lists map[string]struct {
-	elements int
-	do       func(i int) (any, error)
+// listed returns a list for a document.
+func listed[T any](list []T, as func(T) any) []any {
+	all := []any{}
+	for _, element := range list {
+		all = append(all, as(element))
+	}
+	return all
 }
 
 // eachOf reads a document, and does what a verb does with each element, in the order of the document's type. It stops
 // at the first error, which says at which element, if there are more.
-func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lists) (*structpb.Struct, error) {
+func eachOf(n *emulated.Node, request *structpb.Struct, verb func(list) handler) (*structpb.Struct, error) {
 	text, err := protojson.Marshal(request)
 	if err != nil {
 		return nil, invalid("the document is not JSON: %v", err)
@@ -150,13 +150,13 @@ func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lis
 	if d.file, err = strictyaml.Decode("", text, d); err != nil {
 		return nil, err
 	}
-	all, elements, results := verb(d), 0, map[string]any{}
+	all, elements, results := d.lists(), 0, map[string]any{}
 	var names []string
 	for _, name := range strictyaml.Fields(reflect.TypeOf(*d)) {
 		if !d.file.Has(name) {
 			continue
 		}
-		if _, takes := all[name]; !takes {
+		if verb(all[name]) == nil {
 			return nil, strictyaml.At(invalid("this call does not take it"), name)
 		}
 		names, elements = append(names, name), elements+all[name].elements
@@ -167,7 +167,7 @@ func eachOf(n *emulated.Node, request *structpb.Struct, verb func(*document) lis
 	for _, name := range names {
 		var done []any
 		for i := range all[name].elements {
-			result, err := all[name].do(i)
+			result, err := verb(all[name])(i)
 			if err != nil && elements > 1 {
 				err = strictyaml.At(err, name, i)
 			}

@@ -10,12 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// fileServer is a file server in a document, as in scenario files but for whether it is stopped now.
-type fileServer struct {
-	smb.Server `yaml:",inline"`
-	Stopped    bool `yaml:"stopped"`
-}
-
 // portal is an iSCSI portal in a document, as in scenario files but for whether the node reaches it now.
 type portal struct {
 	iscsi.Portal `yaml:",inline"`
@@ -34,37 +28,21 @@ type iscsiSession struct {
 
 // Network returns the file servers, with the names of their shares, and the portals, with those of their targets.
 func Network(n *emulated.Node) (files, storage []any) {
-	files, storage = []any{}, []any{}
-	servers, portals, isCut := n.Network()
-	for _, s := range servers {
-		shares := []any{}
-		for _, share := range s.Shares {
-			shares = append(shares, share.Name)
-		}
-		files = append(files, map[string]any{"name": s.Name, "shares": shares, "stopped": s.Stopped})
-	}
-	for i, p := range portals {
-		targets := []any{}
-		for _, t := range p.Targets {
-			targets = append(targets, t.Name)
-		}
-		storage = append(storage, map[string]any{"address": p.At.Address, "port": uint32(p.At.Port),
-			"connected": !isCut[i], "targets": targets})
-	}
-	return files, storage
+	servers, portals := n.Network()
+	return listed(servers, func(s smb.Server) any {
+			return map[string]any{"name": s.Name, "stopped": s.Stopped,
+				"shares": listed(s.Shares, func(o smb.Share) any { return o.Name })}
+		}), listed(portals, func(p emulated.ISCSIPortal) any {
+			return map[string]any{"address": p.At.Address, "port": uint32(p.At.Port), "connected": p.Connected,
+				"targets": listed(p.Targets, func(t iscsi.Target) any { return t.Name })}
+		})
 }
 
 // users returns the accounts of the file servers.
 func users(n *emulated.Node) []any {
-	list := []any{}
-	for _, u := range n.SMBUsers() {
-		domains := []any{}
-		for _, d := range u.Domains {
-			domains = append(domains, d)
-		}
-		list = append(list, map[string]any{"name": u.Name, "domains": domains})
-	}
-	return list
+	return listed(n.SMBUsers(), func(u smb.User) any {
+		return map[string]any{"name": u.Name, "domains": listed(u.Domains, func(d string) any { return d })}
+	})
 }
 
 // done is what a step of each does for a key that another step uses.
@@ -90,23 +68,16 @@ func (d *document) removeUser(i int) (any, error) {
 	return map[string]any{"name": user.Name}, d.node.RemoveSMBUser(user.Name)
 }
 
-// addShares adds shares to a file server, which is made if it is not there.
-func (d *document) addShares(i int) (any, error) {
+// shares does something with each share of a server in a document, which has these keys.
+func (d *document) shares(i int, keys map[string]func() error, do func(server string, s smb.Share) error) (any, error) {
 	of := d.SMBServers[i]
 	return map[string]any{"name": of.Name}, d.each(of, map[string]func() error{
 		"name": nil,
 		"shares": func() error {
 			for j, share := range of.Shares {
-				err := d.each(share, map[string]func() error{"name": nil, "users": done, "size": done, "quota": done},
-					"smbServers", i, "shares", j)
+				err := d.each(share, keys, "smbServers", i, "shares", j)
 				if err == nil {
-					err = share.CheckSpace()
-				}
-				if err == nil {
-					err = d.node.AddSMBShare(of.Name, share.Name, share.Users)
-				}
-				if err == nil {
-					err = d.node.SetSMBShareSpace(of.Name, share.Name, int64(share.SizeBytes), int64(share.QuotaBytes))
+					err = do(of.Name, share)
 				}
 				if err != nil {
 					return err
@@ -115,6 +86,21 @@ func (d *document) addShares(i int) (any, error) {
 			return nil
 		},
 	}, "smbServers", i)
+}
+
+func (d *document) addShares(i int) (any, error) {
+	keys := map[string]func() error{"name": nil, "users": done, "size": done, "quota": done}
+	return d.shares(i, keys, func(server string, s smb.Share) error {
+		if err := d.node.AddSMBShare(server, s.Name, s.Users); err != nil {
+			return err
+		}
+		return d.node.SetSMBShareSpace(server, s.Name, int64(s.SizeBytes), int64(s.QuotaBytes))
+	})
+}
+
+func (d *document) removeShares(i int) (any, error) {
+	return d.shares(i, map[string]func() error{"name": nil},
+		func(server string, s smb.Share) error { return d.node.RemoveSMBShare(server, s.Name) })
 }
 
 func (d *document) changeServer(i int) (any, error) {
@@ -122,26 +108,6 @@ func (d *document) changeServer(i int) (any, error) {
 	return nil, d.each(of, map[string]func() error{
 		"name":    nil,
 		"stopped": func() error { return d.node.SetSMBServerRunning(of.Name, !of.Stopped) },
-	}, "smbServers", i)
-}
-
-// removeShares removes shares of a file server.
-func (d *document) removeShares(i int) (any, error) {
-	of := d.SMBServers[i]
-	return map[string]any{"name": of.Name}, d.each(of, map[string]func() error{
-		"name": nil,
-		"shares": func() error {
-			for j, share := range of.Shares {
-				err := d.each(share, map[string]func() error{"name": nil}, "smbServers", i, "shares", j)
-				if err == nil {
-					err = d.node.RemoveSMBShare(of.Name, share.Name)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		},
 	}, "smbServers", i)
 }
 

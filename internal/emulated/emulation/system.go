@@ -33,26 +33,22 @@ func (s *serviceState) UnmarshalYAML(decode func(any) error) error {
 
 // serviceList returns the services, with what Change changes.
 func serviceList(n *emulated.Node) []any {
-	list := []any{}
-	for _, s := range n.Services() {
-		list = append(list, map[string]any{"name": s.Name, "state": states()[s.State-1],
-			"start": services.StartTypes()[s.StartType], "pendingQueries": s.PendingQueries})
-	}
-	return list
+	return listed(n.Services(), func(s services.Service) any {
+		return map[string]any{"name": s.Name, "state": states()[s.State-1],
+			"start": services.StartTypes()[s.StartType], "pendingQueries": s.PendingQueries}
+	})
 }
 
 func (d *document) changeService(i int) (any, error) {
-	s, c := &d.Services[i], services.Change{}
-	err := d.each(*s, map[string]func() error{
-		"name":           nil,
-		"state":          func() error { c.State = new(uint32(s.State)); return nil },
-		"start":          func() error { c.StartType = new(uint32(s.Start)); return nil },
-		"pendingQueries": func() error { c.PendingQueries = &s.Rest.PendingQueries; return nil },
-	}, "services", i)
-	if err != nil {
-		return nil, err
-	}
-	return nil, d.node.SetService(s.Rest.Name, c)
+	given := &d.Services[i]
+	return nil, d.node.SetService(given.Rest.Name, func(s *services.Service) error {
+		return d.each(*given, map[string]func() error{
+			"name":           nil,
+			"state":          func() error { s.State = uint32(given.State); return nil },
+			"start":          func() error { s.StartType = uint32(given.Start); return nil },
+			"pendingQueries": func() error { s.PendingQueries = given.Rest.PendingQueries; return nil },
+		}, "services", i)
+	})
 }
 
 func switches(n *emulated.Node) map[string]any {

@@ -21,7 +21,7 @@ import (
 // A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly
 // one of the effects.
 type Fault struct {
-	Function string // as in kernel.Call; Set.Add takes Windows' names as well
+	Function string // as in kernel.Call; Set.Add takes it in any case
 	Code     uint32 // the control code or information class; 0: any
 	Object   string // a part of the object, in any case; empty: any
 
@@ -86,7 +86,7 @@ func (f Fault) problem() string {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && FunctionNamed(f.Function) == "":
-		suggestion := cmp.Or(similar.Meant(f.Function, Functions()), "; the journal shows the functions of calls")
+		suggestion := cmp.Or(similar.Meant(f.Function, kernel.Functions()), "; the journal shows the functions of calls")
 		return fmt.Sprintf("there is no kernel function %q", f.Function) + suggestion
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()

@@ -7,11 +7,25 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
+
+// FunctionNamed returns the kernel function that a person means, in any case and with or without the W at the end of
+// Windows' names. It returns "" if there is none.
+func FunctionNamed(name string) string {
+	i := slices.IndexFunc(kernel.Functions(), func(own string) bool {
+		return strings.EqualFold(own, name) || strings.EqualFold(own+"W", name)
+	})
+	if i < 0 {
+		return ""
+	}
+	return kernel.Functions()[i]
+}
 
 // ParseErrno parses an error code: its name in winerror.h, if package win32 knows it, or its number in any of Go's
 // notations.

@@ -16,6 +16,7 @@ import (
 	adminapi "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -56,7 +57,7 @@ func (p *page) serveState(r *http.Request) (any, error) {
 	servers, portals := emulation.Network(e.Node)
 	s.Network = map[string]any{"servers": servers, "portals": portals}
 	if has.After == 0 {
-		s.Functions = faults.Functions()
+		s.Functions = kernel.Functions()
 	}
 	active, err := e.ListFaults(r.Context(), nil)
 	if err != nil {

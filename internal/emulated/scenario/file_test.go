@@ -98,6 +98,7 @@ smbServers:
   - name: fs
     shares: [{name: one, users: [U], closedRoot: true, size: 8MiB, quota: 4MiB}, {name: two}]
     encryption: false
+    stopped: true
 iscsiPortals:
   - address: 192.0.2.1
     port: 3261
@@ -162,7 +163,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		SMBUsers: []smb.User{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
 		SMBServers: []smb.Server{{Name: "fs", Shares: []smb.Share{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
 			SizeBytes: 8 << 20, QuotaBytes: 4 << 20},
-			{Name: "two"}}, NoEncryption: true}},
+			{Name: "two"}}, NoEncryption: true, Stopped: true}},
 		ISCSI: []iscsi.Portal{
 			{At: iscsi.Endpoint{Address: "192.0.2.1", Port: 3261}, Advertises: "10.0.0.1", Targets: []iscsi.Target{{
 				Name: "iqn.2026-01.t:1", Username: "user", Secret: "secret-secret",

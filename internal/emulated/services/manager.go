@@ -170,34 +170,22 @@ var (
 	ErrInvalid = errors.New("invalid service")
 )
 
-// Change is a change of a service. A nil field stays.
-type Change struct {
-	State          *uint32 // win32.SERVICE_STOPPED and so on
-	StartType      *uint32 // win32.SERVICE_BOOT_START to SERVICE_DISABLED
-	PendingQueries *int
-}
-
-// Set changes a service at once, as a failure or an administrator does. A pending state begins now. Dependencies are
-// ignored.
-func (m *Manager) Set(all List, name string, change Change) error {
+// Set changes a service at once, as a failure or an administrator does. Another state that is pending begins now.
+// Dependencies are ignored.
+func (m *Manager) Set(all List, name string, change func(*Service) error) error {
 	s := all.Find(name)
 	if s == nil {
 		return fmt.Errorf("service %q: %w", name, ErrNoSuch)
 	}
-	if change.State != nil {
-		m.enter(s, *change.State)
+	before := s.State
+	if err := change(s); err != nil {
+		return err
 	}
-	set(&s.StartType, change.StartType)
-	set(&s.PendingQueries, change.PendingQueries)
+	if s.State != before {
+		m.enter(s, s.State)
+	}
 	if err := all.checkOne(s); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return nil
-}
-
-// set sets a field, unless the value is nil.
-func set[T any](field, given *T) {
-	if given != nil {
-		*field = *given
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ type Server struct {
 	Shares []Share `json:"shares"`
 	// it lacks SMB encryption; in a file the key is true if it has it
 	NoEncryption bool `yaml:"encryption" json:"noEncryption,omitempty"`
-	Stopped      bool `yaml:"-" json:"stopped,omitempty"`
+	Stopped      bool `json:"stopped,omitempty"` // it does not answer
 }
 
 // Share is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
@@ -111,7 +110,7 @@ func (s *State) Check() error {
 				return strictyaml.At(fmt.Errorf("%w: share %q has no valid name, or appears twice", ErrInvalid, share.Name),
 					"smbServers", i, "shares", j)
 			}
-			if err := share.CheckSpace(); err != nil {
+			if err := share.checkSpace(); err != nil {
 				return strictyaml.At(err, "smbServers", i, "shares", j)
 			}
 			shares[Key(share.Name)] = true
@@ -161,6 +160,16 @@ func (s *State) Server(name string) *Server {
 // Share returns the share of a name, nil if there is none.
 func (s *Server) Share(name string) *Share {
 	return setting.Find(s.Shares, func(o *Share) bool { return Key(o.Name) == Key(name) })
+}
+
+// Share returns a share of a file server, in a list of its own that may be changed, nil if there is none.
+func (s *State) Share(server, share string) *Share {
+	of := s.Server(server)
+	if of == nil {
+		return nil
+	}
+	of.Shares = slices.Clone(of.Shares)
+	return of.Share(share)
 }
 
 // User returns the account of a name, with a domain or without, as a server knows it: its own name is a domain, too.
@@ -303,13 +312,6 @@ type ShareName struct{ Server, Share string }
 
 func (s ShareName) String() string { return s.Server + `\` + s.Share }
 
-// Serial returns a number that distinguishes shares, as the serial number of a volume would.
-func (s ShareName) Serial() uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(Key(s.String()))) // never fails
-	return h.Sum64()
-}
-
 // FinalPath returns the path of a file on the share. It has no form with a volume name.
 func (s ShareName) FinalPath(form uint32, below string) (string, error) {
 	switch form {
@@ -321,16 +323,13 @@ func (s ShareName) FinalPath(form uint32, below string) (string, error) {
 	return "", win32.ERROR_INVALID_PARAMETER
 }
 
-// Drop removes a share, and reports whether it existed.
-func (s *Server) Drop(share string) bool {
-	before := len(s.Shares)
-	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares),
-		func(o Share) bool { return Key(o.Name) == Key(share) })
-	return len(s.Shares) < before
+// Drop removes a share.
+func (s *Server) Drop(share string) {
+	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares), func(o Share) bool { return Key(o.Name) == Key(share) })
 }
 
-// CheckSpace refuses impossible sizes. ErrInvalid.
-func (s *Share) CheckSpace() error {
+// checkSpace refuses impossible sizes. ErrInvalid.
+func (s *Share) checkSpace() error {
 	for name, bytes := range map[string]setting.Size{"size": s.SizeBytes, "quota": s.QuotaBytes} {
 		if bytes < 0 || bytes > setting.MaxSize {
 			return fmt.Errorf("%w: share %q has the %s %d; it must be at most 16 TiB", ErrInvalid, s.Name, name, bytes)

@@ -325,17 +325,6 @@ func TestInformation(t *testing.T) {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 
-	ids := [2]deviceside.FileID{}
-	for i, name := range []string{"file.txt", "FILE.TXT"} {
-		out = make([]byte, 24)
-		must(t, open(t, sub, name, lookAt()).Information(win32.FileIdInfo, out))
-		ids[i], err = cstruct.Parse[deviceside.FileID]("FILE_ID_INFO", out, 24)
-		must(t, err)
-	}
-	if diff := cmp.Diff(ids[0], ids[1]); diff != "" {
-		t.Errorf("two openings of one file differ:\n%s", diff)
-	}
-
 	_, err = h.DeviceIoControl(win32.FSCTL_GET_REPARSE_POINT, nil, make([]byte, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE))
 	check(t, err, win32.ERROR_NOT_A_REPARSE_POINT)
 }

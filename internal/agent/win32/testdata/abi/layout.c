@@ -469,11 +469,6 @@ const FILE_STANDARD_INFO golden_file_standard_directory = {.NumberOfLinks = 1, .
 
 const FILE_ATTRIBUTE_TAG_INFO golden_file_attribute_tag = {.FileAttributes = 0x11121314, .ReparseTag = 0x21222324};
 
-const FILE_ID_INFO golden_file_id = {
-    .VolumeSerialNumber = 0x1112131415161718,
-    .FileId = {{0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30}},
-};
-
 const FILE_DISPOSITION_INFO golden_file_disposition = {.DeleteFile = TRUE};
 
 const FILE_DISPOSITION_INFO_EX golden_file_disposition_ex = {.Flags = 0x11121314};

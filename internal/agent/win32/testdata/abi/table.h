@@ -63,7 +63,6 @@ LAYOUT(MOUNTMGR_MOUNT_POINTS, Size, NumberOfMountPoints, MountPoints),
 LAYOUT(FILE_BASIC_INFO, CreationTime, LastAccessTime, LastWriteTime, ChangeTime, FileAttributes),
 LAYOUT(FILE_STANDARD_INFO, AllocationSize, EndOfFile, NumberOfLinks, DeletePending, Directory),
 LAYOUT(FILE_ATTRIBUTE_TAG_INFO, FileAttributes, ReparseTag),
-LAYOUT(FILE_ID_INFO, VolumeSerialNumber, FileId),
 SIZE(FILE_DISPOSITION_INFO, "FILE_DISPOSITION_INFO"),
 FIELD(FILE_DISPOSITION_INFO, "FILE_DISPOSITION_INFO", DeleteFile), /* a macro, which EACH would expand */
 LAYOUT(FILE_DISPOSITION_INFO_EX, Flags),
@@ -85,7 +84,7 @@ OBJECTS(storage_device_number, storage_property_query, storage_device, storage_d
 OBJECTS(reparse_symlink, reparse_symlink_relative, reparse_microsoft, reparse_foreign, delete_reparse_point,
     volume_mount_point, mountdev_name),
 {"bytes", "mount_point", offsetof(__typeof__(golden_mount_point), Names) + sizeof golden_mount_point.Names}, /* without the padding */
-OBJECTS(mount_points, file_basic, file_standard_pending, file_standard_directory, file_attribute_tag, file_id,
+OBJECTS(mount_points, file_basic, file_standard_pending, file_standard_directory, file_attribute_tag,
     file_disposition, file_disposition_ex, file_fs_full_size, file_rename, directory_entries),
 LIST(service),
 LIST(smb),
