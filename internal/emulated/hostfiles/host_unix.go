@@ -5,7 +5,6 @@
 package hostfiles
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
 	"syscall"
@@ -40,11 +39,3 @@ func renameAt(source *os.File, from string, target *os.File, to string) error {
 
 // MarkSparse does nothing: files may have holes here without being declared sparse.
 func MarkSparse(*os.File) {}
-
-// FileID returns the number of a file in the host's file system.
-func FileID(_ *os.Root, _ string, info os.FileInfo) (id [16]byte) {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		binary.LittleEndian.PutUint64(id[:], stat.Ino)
-	}
-	return id
-}

@@ -3,7 +3,6 @@
 package hostfiles
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
 	"unsafe"
@@ -69,21 +68,6 @@ func renameAt(source *os.File, from string, target *os.File, to string) error {
 func MarkSparse(f *os.File) {
 	var n uint32
 	_ = windows.DeviceIoControl(windows.Handle(f.Fd()), windows.FSCTL_SET_SPARSE, nil, 0, nil, 0, &n, nil)
-}
-
-// FileID returns the number of a file in the host's file system, zero if that is not available.
-func FileID(dir *os.Root, name string, _ os.FileInfo) (id [16]byte) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return id
-	}
-	defer f.Close()
-	var info windows.ByHandleFileInformation
-	if windows.GetFileInformationByHandle(windows.Handle(f.Fd()), &info) == nil {
-		binary.LittleEndian.PutUint32(id[:], info.FileIndexLow)
-		binary.LittleEndian.PutUint32(id[4:], info.FileIndexHigh)
-	}
-	return id
 }
 
 // NextData returns the next extent of a file that may have data. At its end both are the same. A file system that does

@@ -33,9 +33,18 @@ var readingCodes = []uint32{
 func Changes(call kernel.Call) bool {
 	switch call.Function {
 	case "OpenFile":
-		return call.Parameters[0].(kernel.OpenOptions).Disposition != win32.FILE_OPEN
+		return mayMake(call)
 	case "DeviceIoControl":
 		return !slices.Contains(readingCodes, call.Code)
 	}
 	return !slices.Contains(reading, call.Function)
+}
+
+// mayMake reports whether a call of OpenFile may make the file.
+func mayMake(call kernel.Call) bool {
+	opens := func(parameter any) bool {
+		how, is := parameter.(kernel.OpenOptions)
+		return is && how.Disposition == win32.FILE_OPEN
+	}
+	return !slices.ContainsFunc(call.Parameters, opens)
 }

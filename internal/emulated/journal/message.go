@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/printable"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/redact"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -89,10 +88,8 @@ func (e *Entry) arguments() string {
 		return describeInput(e.Code, e.Input)
 	case len(e.Input) > 0:
 		return fmt.Sprintf("%x", e.Input)
-	case e.Function == "OpenFile" && len(e.Parameters) > 0:
-		if how, ok := e.Parameters[0].(kernel.OpenOptions); ok && how.Disposition != win32.FILE_OPEN {
-			return "create"
-		}
+	case e.Function == "OpenFile" && mayMake(e.Call):
+		return "create"
 	}
 	return e.Argument
 }
