@@ -16,11 +16,11 @@ import (
 // A scenario is what an operation must do in every version that has it. Each part gets a driver that calls the
 // version under test and fails that part of the test.
 type scenario struct {
-	success, repeat, failure func(d *driver)
+	success, failure func(d *driver)
 }
 
 func (s scenario) part(k mark) func(*driver) {
-	return map[mark]func(*driver){success: s.success, repeat: s.repeat, failure: s.failure}[k]
+	return map[mark]func(*driver){success: s.success, failure: s.failure}[k]
 }
 
 // scenarios returns the scenarios of all operations, by the hub's names.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -27,7 +26,6 @@ func diskScenarios() map[string]scenario {
 					0: {"1", "0", "0", ""}, 1: {"0", "0", "0", "1"}, 2: {"0", "0", "0", "2"}, number: {"3", "1", "2", "12"},
 				})
 			},
-			repeat:  func(d *driver) { twice(d, "ListDiskLocations", nil) },
 			failure: listingFails("ListDiskLocations", nil),
 		},
 		"ListDiskIDs": {
@@ -41,7 +39,6 @@ func diskScenarios() map[string]scenario {
 				}
 				same(d.t, got, want)
 			},
-			repeat:  func(d *driver) { twice(d, "ListDiskIDs", nil) },
 			failure: listingFails("ListDiskIDs", nil),
 		},
 		"GetDiskNumberByName": {
@@ -50,7 +47,6 @@ func diskScenarios() map[string]scenario {
 					same(d.t, d.diskNumberByName(name), number)
 				}
 			},
-			repeat: func(d *driver) { twice(d, "GetDiskNumberByName", values{diskName: "EMULATED  disk-2"}) },
 			failure: func(d *driver) {
 				d.fails("a serial number", codes.NotFound, "GetDiskNumberByName", values{diskName: "vol0123456789abcdef1"})
 				listingFails("GetDiskNumberByName", values{diskName: "EMULATED  disk-2"})(d)
@@ -65,7 +61,6 @@ func diskScenarios() map[string]scenario {
 					d.t.Error("the kernel was not asked to look for devices")
 				}
 			},
-			repeat: func(d *driver) { unchanged(d, (*driver).rescan) },
 			failure: func(d *driver) {
 				d.node.Faults.Add(testnode.Fault{Function: "ReenumerateDevices", Error: win32.ERROR_ACCESS_DENIED})
 				d.node.Faults.Add(testnode.Fault{Function: "UpdateStorageCache", Error: win32.ERROR_ACCESS_DENIED})
@@ -87,10 +82,6 @@ func diskScenarios() map[string]scenario {
 					d.t.Errorf("the disk is %v", disk)
 				}
 			},
-			repeat: func(d *driver) {
-				number := d.blank()
-				unchanged(d, func(d *driver) error { return d.partitionDisk(number) })
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown disk", d.partitionDisk(unknownDisk), codes.NotFound)
 				number := d.blank()
@@ -109,7 +100,6 @@ func diskScenarios() map[string]scenario {
 					same(d.t, d.diskSize(number), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, "GetDiskStats", values{disk: uint32(1)}) },
 			failure: func(d *driver) {
 				d.fails("an unknown disk", codes.NotFound, "GetDiskStats", values{disk: unknownDisk})
 				d.node.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
@@ -130,12 +120,6 @@ func diskScenarios() map[string]scenario {
 				}
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				number, _, _ := d.mounted()
-				for _, online := range []bool{false, true} {
-					unchanged(d, func(d *driver) error { return d.setOnline(number, online) })
-				}
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown disk", d.setOnline(unknownDisk, true), codes.NotFound)
 			},
@@ -146,7 +130,6 @@ func diskScenarios() map[string]scenario {
 					same(d.t, d.isOnline(number), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, "GetDiskState", values{disk: uint32(1)}) },
 			failure: func(d *driver) {
 				d.fails("an unknown disk", codes.NotFound, "GetDiskState", values{disk: unknownDisk})
 			},
@@ -171,24 +154,4 @@ func same[T any](t testing.TB, got, want T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-}
-
-// twice asserts that asking again gives the same answer and that asking changes nothing.
-func twice(d *driver, operation string, v values) {
-	d.t.Helper()
-	before := d.state()
-	first, second := d.must(operation, v), d.must(operation, v)
-	if !proto.Equal(first.message.Interface(), second.message.Interface()) {
-		d.t.Errorf("got %v, and then %v", first.message, second.message)
-	}
-	same(d.t, d.state(), before)
-}
-
-// unchanged asserts that repeating a call succeeds and changes nothing.
-func unchanged(d *driver, do func(*driver) error) {
-	d.t.Helper()
-	caller.OK(d.t, do(d))
-	before := d.state()
-	caller.OK(d.t, do(d))
-	same(d.t, d.state(), before)
 }

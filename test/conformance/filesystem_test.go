@@ -24,7 +24,6 @@ func fileScenarios() map[string]scenario {
 					}
 				}
 			},
-			repeat: func(d *driver) { twice(d, "PathExists", values{path: d.directory()}) },
 			failure: func(d *driver) {
 				for _, function := range []string{"QueryAttributes", "OpenFile"} {
 					d.node.Faults.Add(testnode.Fault{Function: function, Error: win32.ERROR_ACCESS_DENIED})
@@ -39,10 +38,6 @@ func fileScenarios() map[string]scenario {
 				if !d.present(at) {
 					d.t.Error("the directory is not there")
 				}
-			},
-			repeat: func(d *driver) {
-				at := d.unusedPath() + `\a`
-				unchanged(d, func(d *driver) error { return d.mkdir(at) })
 			},
 			failure: func(d *driver) {
 				at := d.directory()
@@ -75,10 +70,6 @@ func fileScenarios() map[string]scenario {
 				caller.OK(d.t, d.mount(id, at))
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				at := d.directory()
-				unchanged(d, func(d *driver) error { return d.rmdir(at, true) })
-			},
 			failure: func(d *driver) {
 				at := d.directory()
 				d.write(at+`\file`, "stays")
@@ -102,11 +93,6 @@ func fileScenarios() map[string]scenario {
 				}
 				d.intact(mounted)
 			},
-			repeat: func(d *driver) {
-				at := d.directory()
-				d.write(at+`\file`, "goes")
-				unchanged(d, func(d *driver) error { return d.rmdirContents(at) })
-			},
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
 				wantCode(d.t, "a missing path", d.rmdirContents(d.unusedPath()), codes.NotFound)
@@ -125,10 +111,6 @@ func fileScenarios() map[string]scenario {
 				caller.OK(d.t, err)
 				same(d.t, to, mounted)
 				d.intact(link)
-			},
-			repeat: func(d *driver) {
-				link, to := d.unusedPath(), d.directory()
-				unchanged(d, func(d *driver) error { return d.link(link, to) })
 			},
 			failure: func(d *driver) {
 				link := d.linked(d.directory())
@@ -159,7 +141,6 @@ func fileScenarios() map[string]scenario {
 					same(d.t, d.isSymlink(at), true)
 				}
 			},
-			repeat: func(d *driver) { twice(d, "IsSymlink", values{path: d.linked(d.directory())}) },
 			failure: func(d *driver) {
 				d.fails("a missing path", codes.NotFound, "IsSymlink", values{path: d.unusedPath()})
 				d.node.Faults.Add(testnode.Fault{Function: "OpenFile", Error: win32.ERROR_ACCESS_DENIED})

@@ -102,7 +102,6 @@ func targetScenarios() map[string]scenario {
 				caller.OK(d.t, d.addPortal())
 				same(d.t, d.portals(), []address{{"192.0.2.10", 3260}})
 			},
-			repeat:  func(d *driver) { unchanged(d, (*driver).addPortal) },
 			failure: func(d *driver) { initiatorFails(d, "AddISCSISendTargetPortal", d.addPortal) },
 		},
 		"ListTargetPortals": {
@@ -110,10 +109,6 @@ func targetScenarios() map[string]scenario {
 				same(d.t, len(d.portals()), 0)
 				caller.OK(d.t, d.addPortal())
 				same(d.t, d.portals(), []address{{"192.0.2.10", 3260}})
-			},
-			repeat: func(d *driver) {
-				caller.OK(d.t, d.addPortal())
-				twice(d, "ListTargetPortals", nil)
 			},
 			failure: func(d *driver) {
 				initiatorFails(d, "ReportISCSISendTargetPortals", func() error { return d.do("ListTargetPortals", nil) })
@@ -126,10 +121,6 @@ func targetScenarios() map[string]scenario {
 				slices.Sort(got)
 				same(d.t, got, []string{chapTarget, "iqn.2026-01.emulated:mutual", openTarget})
 			},
-			repeat: func(d *driver) {
-				d.discovered()
-				twice(d, "DiscoverTargetPortal", values{portal: d.array})
-			},
 			failure: func(d *driver) {
 				d.fails("a portal that is not registered", codes.NotFound, "DiscoverTargetPortal", values{portal: d.array})
 			},
@@ -139,10 +130,6 @@ func targetScenarios() map[string]scenario {
 				caller.OK(d.t, d.addPortal())
 				caller.OK(d.t, d.removePortal())
 				same(d.t, len(d.portals()), 0)
-			},
-			repeat: func(d *driver) {
-				caller.OK(d.t, d.addPortal())
-				unchanged(d, (*driver).removePortal)
 			},
 			failure: func(d *driver) {
 				caller.OK(d.t, d.addPortal())
@@ -158,10 +145,6 @@ func targetScenarios() map[string]scenario {
 					same(d.t, d.treeOf(diskNumber(d.t, d.targetDisks(name)[0])).SizeBytes, int64(5*gib))
 				}
 			},
-			repeat: func(d *driver) {
-				d.discovered()
-				unchanged(d, func(d *driver) error { return d.connect(openTarget) })
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "before the discovery", d.connect(openTarget), codes.NotFound)
 			},
@@ -174,11 +157,6 @@ func targetScenarios() map[string]scenario {
 				same(d.t, len(d.tree().Disks), before+1)
 				caller.OK(d.t, d.disconnect(openTarget))
 				same(d.t, len(d.tree().Disks), before)
-			},
-			repeat: func(d *driver) {
-				d.discovered()
-				caller.OK(d.t, d.connect(openTarget))
-				unchanged(d, func(d *driver) error { return d.disconnect(openTarget) })
 			},
 			failure: func(d *driver) {
 				d.discovered()
@@ -195,11 +173,6 @@ func targetScenarios() map[string]scenario {
 				caller.OK(d.t, d.connect(openTarget))
 				same(d.t, d.targetDisks(openTarget), []string{"3"})
 			},
-			repeat: func(d *driver) {
-				d.discovered()
-				caller.OK(d.t, d.connect(openTarget))
-				twice(d, "GetTargetDisks", values{portal: d.array, target: openTarget})
-			},
 			failure: func(d *driver) {
 				initiatorFails(d, "ISCSISessionList",
 					func() error { return d.do("GetTargetDisks", values{portal: d.array, target: openTarget}) })
@@ -214,9 +187,6 @@ func targetScenarios() map[string]scenario {
 				caller.OK(d.t, d.do("ConnectTarget", v))
 				caller.OK(d.t, d.disconnect("iqn.2026-01.emulated:mutual"))
 			},
-			repeat: func(d *driver) {
-				unchanged(d, func(d *driver) error { return d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}) })
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "too short", d.do("SetMutualChapSecret", values{mutualSecret: "eleven-byte"}), codes.InvalidArgument)
 				initiatorFails(d, "SetISCSIInitiatorCHAPSharedSecret",
@@ -225,7 +195,7 @@ func targetScenarios() map[string]scenario {
 		},
 	}
 	for operation, s := range all {
-		all[operation] = scenario{thenForget(s.success), thenForget(s.repeat), thenForget(s.failure)}
+		all[operation] = scenario{thenForget(s.success), thenForget(s.failure)}
 	}
 	return all
 }

@@ -17,27 +17,22 @@ type mark rune
 
 const (
 	success mark = 'S' // it does what it says
-	repeat  mark = 'R' // once more, it succeeds and changes nothing
 	failure mark = 'F' // it fails with the right code, because of a missing object or a failing kernel call
 	hostile mark = 'H' // it refuses requests that no honest caller sends, and nothing has changed
 )
 
-func allMarks() []mark { return []mark{success, repeat, failure, hostile} }
+func allMarks() []mark { return []mark{success, failure, hostile} }
 
 func (k mark) String() string {
-	return map[mark]string{success: "success", repeat: "repeat", failure: "failure", hostile: "hostile"}[k]
+	return map[mark]string{success: "success", failure: "failure", hostile: "hostile"}[k]
 }
 
 // evidence reports whether a method was called as a mark implies, so that a scenario cannot pass without calling it.
 func (k mark) evidence(m *method) bool {
-	switch k {
-	case success:
+	if k == success {
 		return m.succeeded > 0
-	case repeat:
-		return m.succeeded > 1
-	default:
-		return m.failed > 0
 	}
+	return m.failed > 0
 }
 
 // marks collects the marks that all methods have earned.
@@ -84,6 +79,6 @@ func (g *marks) check(t *testing.T, all []served) {
 		}
 	}
 	_ = w.Flush()
-	t.Logf("%d methods of %d served versions; S success, R repeat, F failure, H hostile:\n%s", methods,
+	t.Logf("%d methods of %d served versions; S success, F failure, H hostile:\n%s", methods,
 		len(all), table.String())
 }

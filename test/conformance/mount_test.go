@@ -35,11 +35,6 @@ func mountScenarios() map[string]scenario {
 				caller.OK(d.t, d.mount(id, strings.ReplaceAll(second, `\`, "/")))
 				d.intact(second)
 			},
-			repeat: func(d *driver) {
-				_, id := d.ntfs()
-				at := d.unusedPath()
-				unchanged(d, func(d *driver) error { return d.mount(id, at) })
-			},
 			failure: func(d *driver) {
 				_, id, at := d.mounted()
 				_, other := d.ntfs()
@@ -64,10 +59,6 @@ func mountScenarios() map[string]scenario {
 				caller.OK(d.t, d.mount(id, at))
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				_, id, at := d.mounted()
-				unchanged(d, func(d *driver) error { return d.unmount(id, at) })
-			},
 			failure: func(d *driver) {
 				_, id, at := d.mounted()
 				_, other := d.ntfs()
@@ -84,10 +75,6 @@ func mountScenarios() map[string]scenario {
 				for _, at := range append(spellings(mounted), d.linked(d.linked(mounted))) {
 					same(d.t, d.volumeAt(at), id)
 				}
-			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				twice(d, "GetVolumeIDFromTargetPath", values{path: at})
 			},
 			failure: func(d *driver) {
 				_, _, mounted := d.mounted()
@@ -118,10 +105,6 @@ func mountScenarios() map[string]scenario {
 					d.linked(mounted + `\inside`): id, pods: system, d.directory(): system} {
 					same(d.t, d.closestVolume(at), want)
 				}
-			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				twice(d, "GetClosestVolumeIDFromTargetPath", values{path: at})
 			},
 			failure: func(d *driver) {
 				d.fails("a missing path", codes.NotFound, "GetClosestVolumeIDFromTargetPath", values{path: d.unusedPath()})

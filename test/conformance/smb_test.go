@@ -44,12 +44,6 @@ func shareScenarios() map[string]scenario {
 				same(d.t, d.read(at+`\file`), "shared")
 				caller.OK(d.t, d.unmapShare(share))
 			},
-			repeat: func(d *driver) {
-				at := d.unusedPath()
-				unchanged(d, func(d *driver) error { return d.mapShare(share, at, "csi", "csi-password") })
-				same(d.t, d.mapped(), []string{share})
-				caller.OK(d.t, d.unmapShare(share))
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown share", d.mapShare(`\\fs.emulated\none`, "", "csi", "csi-password"), codes.NotFound)
 				wantCode(d.t, "an unknown server",
@@ -62,10 +56,6 @@ func shareScenarios() map[string]scenario {
 				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))
 				caller.OK(d.t, d.unmapShare(share+`\a\directory`))
 				same(d.t, d.mapped(), nil)
-			},
-			repeat: func(d *driver) {
-				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))
-				unchanged(d, func(d *driver) error { return d.unmapShare(share) })
 			},
 			failure: func(d *driver) {
 				caller.OK(d.t, d.mapShare(share, "", "csi", "csi-password"))

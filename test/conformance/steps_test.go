@@ -64,10 +64,6 @@ func stepScenarios() map[string]scenario {
 				caller.OK(d.t, d.stageDisk(number, d.directory()))
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				number, at := d.blank(), d.unusedPath()
-				unchanged(d, func(d *driver) error { return d.stageDisk(number, at) })
-			},
 			failure: func(d *driver) {
 				other := d.blank()
 				d.scribble(other, 512, "EFI PART")
@@ -99,11 +95,6 @@ func stepScenarios() map[string]scenario {
 					at = second
 				}
 			},
-			repeat: func(d *driver) {
-				at := d.unusedPath()
-				unchanged(d, func(d *driver) error { return d.stageShare(share, at, "csi", "csi-password") })
-				caller.OK(d.t, d.unstage(at))
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "a wrong password", d.stageShare(share, d.unusedPath(), "csi", "wrong"), codes.Unauthenticated)
 				wantCode(d.t, "an unknown share", d.stageShare(`\\fs.emulated\none`, d.unusedPath(), "csi", "csi-password"),
@@ -134,10 +125,6 @@ func stepScenarios() map[string]scenario {
 				caller.OK(d.t, d.stageDisk(number, at))
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				unchanged(d, func(d *driver) error { return d.unstage(at) })
-			},
 			failure: func(d *driver) {
 				full := d.directory()
 				d.write(full+`\data`, "precious")
@@ -163,11 +150,6 @@ func stepScenarios() map[string]scenario {
 				same(d.t, d.present(other+`\of-the-other`), true)
 				same(d.t, d.present(at+`\of-the-other`), false)
 			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				link := d.unusedPath()
-				unchanged(d, func(d *driver) error { return d.publish(at, link) })
-			},
 			failure: func(d *driver) {
 				_, _, at := d.mounted()
 				full := d.directory()
@@ -186,11 +168,6 @@ func stepScenarios() map[string]scenario {
 					d.t.Errorf("the file system has %d bytes", size)
 				}
 				d.intact(at)
-			},
-			repeat: func(d *driver) {
-				number, _, at := d.mounted()
-				d.node.GrowDisk(number, 2*gib)
-				unchanged(d, func(d *driver) error { return d.expand(at, 2*gib) })
 			},
 			failure: func(d *driver) {
 				_, _, at := d.mounted()
@@ -229,10 +206,6 @@ func stepScenarios() map[string]scenario {
 				same(d.t, d.usage(at), [3]int64{1 << 30, 4096, 1<<30 - 4096})
 				caller.OK(d.t, d.unstage(at))
 				d.node.RemoveSMBShare("fs.emulated", "usage")
-			},
-			repeat: func(d *driver) {
-				_, _, at := d.mounted()
-				twice(d, "GetVolume", values{path: at})
 			},
 			failure: func(d *driver) {
 				d.fails("a missing path", codes.NotFound, "GetVolume", values{path: d.unusedPath()})

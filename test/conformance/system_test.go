@@ -50,7 +50,6 @@ func serviceScenarios() map[string]scenario {
 			success: func(d *driver) {
 				same(d.t, ask[string](d, "GetBIOSSerialNumber", nil, serial), "EMU-0000-0001")
 			},
-			repeat: func(d *driver) { twice(d, "GetBIOSSerialNumber", nil) },
 			failure: func(d *driver) {
 				d.node.Faults.Add(testnode.Fault{Function: "SystemFirmwareTable", Error: win32.ERROR_ACCESS_DENIED})
 				d.fails("firmware that cannot be read", codes.PermissionDenied, "GetBIOSSerialNumber", nil)
@@ -65,7 +64,6 @@ func serviceScenarios() map[string]scenario {
 					same(d.t, d.service(name), want)
 				}
 			},
-			repeat: func(d *driver) { twice(d, "GetService", values{serviceName: "W32Time"}) },
 			failure: func(d *driver) {
 				d.fails("an unknown service", codes.NotFound, "GetService", values{serviceName: "nothing"})
 			},
@@ -75,10 +73,6 @@ func serviceScenarios() map[string]scenario {
 				caller.OK(d.t, d.startService("Spooler"))
 				d.hasState(win32.SERVICE_RUNNING, "Spooler")
 				caller.OK(d.t, d.stopService("Spooler", false))
-			},
-			repeat: func(d *driver) {
-				unchanged(d, func(d *driver) error { return d.startService("W32Time") })
-				d.hasState(win32.SERVICE_RUNNING, "W32Time")
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown service", d.startService("nothing"), codes.NotFound)
@@ -92,11 +86,6 @@ func serviceScenarios() map[string]scenario {
 				d.hasState(win32.SERVICE_STOPPED, "MSiSCSI", "csi-dependent")
 				caller.OK(d.t, d.startService("MSiSCSI"))
 				caller.OK(d.t, d.startService("csi-dependent"))
-			},
-			repeat: func(d *driver) {
-				unchanged(d, func(d *driver) error { return d.stopService("W32Time", false) })
-				d.hasState(win32.SERVICE_STOPPED, "W32Time")
-				caller.OK(d.t, d.startService("W32Time"))
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown service", d.stopService("nothing", true), codes.NotFound)

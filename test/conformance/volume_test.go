@@ -38,10 +38,6 @@ func contentScenarios() map[string]scenario {
 					same(d.t, d.texts("ListVolumesOnDisk", values{disk: uint32(0), partition: uint32(1)}, volumes), system[1:])
 				}
 			},
-			repeat: func(d *driver) {
-				number, _ := d.raw()
-				twice(d, "ListVolumesOnDisk", values{disk: number})
-			},
 			failure: func(d *driver) {
 				d.fails("an unknown disk", codes.NotFound, "ListVolumesOnDisk", values{disk: unknownDisk})
 				offline, _ := d.ntfs()
@@ -60,10 +56,6 @@ func contentScenarios() map[string]scenario {
 					same(d.t, d.isFormatted(id), want)
 				}
 			},
-			repeat: func(d *driver) {
-				_, id := d.ntfs()
-				twice(d, "IsVolumeFormatted", values{volume: id})
-			},
 			failure: func(d *driver) {
 				d.fails("an unknown volume", codes.NotFound, "IsVolumeFormatted", values{volume: unknownVolume})
 			},
@@ -73,11 +65,6 @@ func contentScenarios() map[string]scenario {
 				number, id := d.raw()
 				caller.OK(d.t, d.format(id))
 				same(d.t, d.treeOf(number).Partitions[1].Volume.FileSystem, "NTFS")
-			},
-			repeat: func(d *driver) {
-				_, id := d.raw()
-				caller.OK(d.t, d.format(id))
-				unchanged(d, func(d *driver) error { return d.format(id) })
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown volume", d.format(unknownVolume), codes.NotFound)
@@ -105,13 +92,6 @@ func contentScenarios() map[string]scenario {
 				}
 				d.intact(at)
 			},
-			repeat: func(d *driver) {
-				number, id, at := d.mounted()
-				d.node.GrowDisk(number, 2*gib)
-				unchanged(d, func(d *driver) error { return d.resize(id, 0) })
-				unchanged(d, func(d *driver) error { return d.resize(id, gib) }) // never smaller
-				d.intact(at)
-			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown volume", d.resize(unknownVolume, 0), codes.NotFound)
 				_, id := d.ntfs()
@@ -130,10 +110,6 @@ func contentScenarios() map[string]scenario {
 					d.t.Errorf("%+v in a partition of %d bytes", got, volume.SizeBytes)
 				}
 			},
-			repeat: func(d *driver) {
-				_, id := d.ntfs()
-				twice(d, "GetVolumeStats", values{volume: id})
-			},
 			failure: func(d *driver) {
 				d.fails("an unknown volume", codes.NotFound, "GetVolumeStats", values{volume: unknownVolume})
 				_, id := d.ntfs()
@@ -148,10 +124,6 @@ func contentScenarios() map[string]scenario {
 					strings.TrimPrefix(id, `\\?\`)} {
 					same(d.t, d.diskOf(form), number)
 				}
-			},
-			repeat: func(d *driver) {
-				_, id := d.raw()
-				twice(d, "GetDiskNumberFromVolumeID", values{volume: id})
 			},
 			failure: func(d *driver) {
 				d.fails("an unknown volume", codes.NotFound, "GetDiskNumberFromVolumeID", values{volume: unknownVolume})
@@ -168,10 +140,6 @@ func contentScenarios() map[string]scenario {
 				if !slices.ContainsFunc(d.node.Faults.Calls(), func(c kernel.Call) bool { return c.Function == "Flush" }) {
 					d.t.Error("nothing was flushed")
 				}
-			},
-			repeat: func(d *driver) {
-				_, id, _ := d.mounted()
-				unchanged(d, func(d *driver) error { return d.flush(id) })
 			},
 			failure: func(d *driver) {
 				wantCode(d.t, "an unknown volume", d.flush(unknownVolume), codes.NotFound)
