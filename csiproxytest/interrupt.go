@@ -138,7 +138,8 @@ func (i Interruption) Run(t *testing.T) {
 	}
 }
 
-// undisturbed runs the operation on the node as it was, perhaps after a reboot. It returns its calls and what it leaves.
+// undisturbed runs the operation on the node as it was, perhaps after a reboot. It returns its calls and what it
+// leaves.
 func (i Interruption) undisturbed(t *testing.T, n *Node, before Snapshot, reboot bool) (points []point, left string) {
 	t.Helper()
 	n.Restore(before) // a new agent asks more than one that knows where things are

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // sharesFiles selects the calls that another program's open file makes fail for a while.
@@ -84,10 +85,10 @@ func (w *world) replaceByLike() {
 // diskAsItIs returns the disk's content and state, as they are compared.
 func (w *world) diskAsItIs() string {
 	w.t.Helper()
-	tree, err := w.observe()
-	w.OK(err)
-	d := tree.Disks[theDisk]
-	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, d.IsOnline(), d.IsReadOnly(), w.node.DiskDigest(theDisk))
+	disks, _ := caller.Observe(w.t, w.emulated).Disks()
+	d := disks[theDisk]
+	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, d.IsOnline(), d.IsReadOnly(),
+		w.node.DiskDigest(theDisk))
 }
 
 // takeBack checks whether the other disk was left alone, and swaps the disks back.

@@ -76,8 +76,9 @@ func TestOutsiders(t *testing.T) {
 			}}.interruption()
 			i.Everywhere = true
 			i.Try = func(number int) bool { return number%every == 0 }
-			i.Disturbances = []csiproxytest.Disturbance{{Name: "outsider", Meanwhile: func(*csiproxytest.Node) { could = c.meddle(w) },
-				At: func(call csiproxytest.Calls) bool { return call.Function != "" && !tooLate(call) }}}
+			i.Disturbances = []csiproxytest.Disturbance{{Name: "outsider",
+				Meanwhile: func(*csiproxytest.Node) { could = c.meddle(w) },
+				At:        func(call csiproxytest.Calls) bool { return call.Function != "" && !tooLate(call) }}}
 			i.Judge = func(t *testing.T, _ *csiproxytest.Node, err error) bool {
 				if !could {
 					return true

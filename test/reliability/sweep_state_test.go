@@ -3,7 +3,6 @@
 package reliability
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,11 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // state is everything on a node that a call could have changed, except random values. Volumes are named by their
@@ -33,34 +30,14 @@ type state struct {
 	Services  map[string]string
 }
 
-// observe reads the node's storage past the disturbed agent.
-func (w *world) observe() (*treeview.Tree, error) {
-	n, err := node.New(w.emulated, node.Config{WorkingDirs: []string{node.KubeletDir}})
-	if err != nil {
-		return nil, err
-	}
-	n = n.For(operation.Everything())
-	return treeview.FromFacts(admin.FactsOf(context.WithoutCancel(w.t.Context()), n, treeview.Parts()...)), nil
-}
-
 func (w *world) state() state {
 	w.t.Helper()
-	tree, err := w.observe()
-	w.OK(err)
-	s := state{Disks: tree.Disks, Paths: map[string]string{}, Files: map[string]string{}, Services: map[string]string{}}
-	volumes := map[string]string{} // id to place
-	for _, d := range s.Disks {
-		for _, p := range d.Partitions {
-			if v := p.Volume; v != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
-				volumes[v.ID] = place
-				v.ID = place
-			}
-		}
+	o := caller.Observe(w.t, w.emulated)
+	disks, volumes := o.Disks()
+	s := state{Disks: disks, Paths: o.Paths(), Files: map[string]string{}, Services: map[string]string{}}
+	for path, is := range s.Paths {
+		s.Paths[path] = absentVolume.ReplaceAllString(is, "a volume that is away")
 	}
-	host, err := w.emulated.HostPath(node.KubeletDir)
-	w.OK(err)
-	w.listPaths(s.Paths, volumes, node.KubeletDir, host)
 	for id, place := range volumes {
 		if !strings.HasPrefix(place, "volume of disk 0") {
 			guid := strings.Trim(strings.TrimPrefix(id, `\\?\Volume`), `{}\`)
@@ -77,32 +54,6 @@ func (w *world) state() state {
 }
 
 var absentVolume = regexp.MustCompile(`\\\\\?\\Volume\{[^}]*\}\\`)
-
-// listPaths lists a directory and everything below it; links and mount points are not followed.
-func (w *world) listPaths(paths, volumes map[string]string, directory, host string) {
-	w.t.Helper()
-	entries, err := os.ReadDir(host)
-	w.OK(err)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
-			continue // what an interrupted call left: Windows does not see it
-		}
-		path := directory + `\` + entry.Name()
-		target, err := w.emulated.Readlink(path)
-		switch {
-		case err == nil:
-			for id, place := range volumes {
-				target = strings.ReplaceAll(target, id, place)
-			}
-			paths[path] = "leads to " + absentVolume.ReplaceAllString(target, "a volume that is away")
-		case entry.IsDir():
-			paths[path] = "directory"
-			w.listPaths(paths, volumes, path, filepath.Join(host, entry.Name()))
-		default:
-			paths[path] = "file"
-		}
-	}
-}
 
 // listFiles lists the files of a volume's content.
 func (w *world) listFiles(files map[string]string, place, root string) {

@@ -127,7 +127,7 @@ func (e swept) interruption() (*world, *csiproxytest.Interruption) {
 		Repeat: func(context.Context, *csiproxytest.Node) error { return e.again(w) },
 		State:  func(*csiproxytest.Node) any { return w.state() },
 		Judge: func(t *testing.T, _ *csiproxytest.Node, err error) bool {
-			aborted := err != nil && strings.Contains(err.Error(), "ERROR_OPERATION_ABORTED") // the last words of one that dies
+			aborted := err != nil && strings.Contains(err.Error(), "ERROR_OPERATION_ABORTED") // by a death
 			if code := status.Code(err); code == codes.Unknown || code == codes.Internal && !aborted {
 				t.Errorf("the driver gets an error without information: %v", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -70,7 +71,8 @@ func sweepScenario() *scenario.Scenario {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t}
-	w.node = testnode.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: sweepScenario(), Before: w.beforeHost}})
+	options := emulated.Options{Scenario: sweepScenario(), Before: w.beforeHost}
+	w.node = testnode.Start(t, testnode.Options{Emulated: options})
 	w.emulated, w.Calls = w.node.Emulated, caller.By(t, w.node.InProcess())
 	w.OK(mountAt(bystander, bystanderPath)(w))
 	w.write(bystanderPath+`\data`, "precious")
@@ -107,15 +109,10 @@ func (w *world) write(path, content string) { w.node.WriteFile(path, content) }
 
 // volume returns the data volume of a disk, asked past the disturbed agent.
 func (w *world) volume(disk uint32) (string, error) {
-	tree, err := w.observe()
-	if err != nil {
-		return "", err
-	}
-	for _, d := range tree.Disks {
-		for _, p := range d.Partitions {
-			if d.Number == disk && p.Volume != nil {
-				return p.Volume.ID, nil
-			}
+	_, volumes := caller.Observe(w.t, w.emulated).Disks()
+	for id, place := range volumes {
+		if strings.HasPrefix(place, fmt.Sprintf("volume of disk %d,", disk)) {
+			return id, nil
 		}
 	}
 	return "", fmt.Errorf("disk %d has no volume", disk)

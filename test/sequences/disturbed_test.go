@@ -25,7 +25,8 @@ func TestInterrupted(t *testing.T) {
 			want := s.undisturbed(t)
 			eachStep(t, want.calls.taken, func(number int, step step, m moment) bool {
 				// The steps that show what drivers leave behind are always tried, with -short those of a few drivers.
-				if s.disk == 2 && m == after && step.operation == nth("NodeUnstage", 1) && (subject%4 == 1 || !testing.Short()) {
+				isLeftover := s.disk == 2 && m == after && step.operation == nth("NodeUnstage", 1)
+				if isLeftover && (subject%4 == 1 || !testing.Short()) {
 					testnode.Tried(t, true, 1)
 					return true
 				}

@@ -93,7 +93,7 @@ type life struct {
 
 	t        *testing.T
 	node     *testnode.Node
-	observer *observer
+	observer *caller.Observer
 	calls    *calls
 	want     *life // the undisturbed life; nil: this is it
 	// uncertain: a failed call may or may not have taken effect, as with a fault inside the agent.
@@ -128,7 +128,7 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	}
 	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
 	l := &life{
-		subject: s, t: t, node: n, observer: newObserver(t, n.Emulated), calls: newCalls(t, n, d.interruption),
+		subject: s, t: t, node: n, observer: caller.Observe(t, n.Emulated), calls: newCalls(t, n, d.interruption),
 		want: want, uncertain: d.fault != nil, counts: make(map[string]int),
 		snapshots: make(map[string]snapshot),
 	}
@@ -299,7 +299,7 @@ func (l *life) prepare(operation string) {
 // itself must find the same state each time it comes to a place.
 func (l *life) compare(where string) {
 	l.t.Helper()
-	s := l.observer.snapshot(l.t)
+	s := takeSnapshot(l.observer)
 	s.Stats = l.stats
 	reference := l.want
 	if reference == nil {

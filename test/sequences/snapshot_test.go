@@ -3,18 +3,9 @@
 package sequences
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -26,67 +17,17 @@ type snapshot struct {
 	Stats [2]int64          // the driver's last NodeGetVolumeStats: total and used
 }
 
-// observer takes snapshots of a node past the agent, so that they neither add to its kernel calls nor disturb them.
-type observer struct {
-	emulated *emulated.Node
-	node     *node.Node
-	volumes  map[string]string // every volume seen so far: id to place
-}
-
-func newObserver(t testing.TB, e *emulated.Node) *observer {
-	t.Helper()
-	n, err := node.New(e, node.Config{WorkingDirs: []string{agent.KubeletDir}})
-	caller.OK(t, err)
-	n = n.For(operation.Everything())
-	return &observer{emulated: e, node: n, volumes: make(map[string]string)}
-}
-
-func (o *observer) snapshot(t testing.TB) snapshot {
-	t.Helper()
-	tree := treeview.FromFacts(admin.FactsOf(t.Context(), o.node, treeview.Parts()...))
-	s := snapshot{Disks: tree.Disks, Paths: make(map[string]string)}
+// takeSnapshot takes one past the agent.
+func takeSnapshot(o *caller.Observer) snapshot {
+	s := snapshot{}
+	s.Disks, _ = o.Disks()
 	for i, d := range s.Disks {
 		if len(d.Partitions) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
 			s.Disks[i].Style, s.Disks[i].ReadOnly = "", nil
 		}
-		for _, p := range d.Partitions {
-			if v := p.Volume; v != nil {
-				place := fmt.Sprintf("volume of disk %d, partition %d", d.Number, p.Number)
-				o.volumes[v.ID] = place
-				v.ID = place
-			}
-		}
 	}
-	host, err := o.emulated.HostPath(agent.KubeletDir)
-	caller.OK(t, err)
-	o.list(t, s.Paths, agent.KubeletDir, host)
+	s.Paths = o.Paths()
 	return s
-}
-
-// list lists a directory and everything below it; links and mount points are not followed.
-func (o *observer) list(t testing.TB, paths map[string]string, directory, host string) {
-	t.Helper()
-	entries, err := os.ReadDir(host)
-	caller.OK(t, err)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
-			continue // what an interrupted call left: Windows does not see it
-		}
-		path := directory + `\` + entry.Name()
-		target, err := o.emulated.Readlink(path)
-		switch {
-		case err == nil:
-			for id, place := range o.volumes {
-				target = strings.ReplaceAll(target, id, place)
-			}
-			paths[path] = "leads to " + target
-		case entry.IsDir():
-			paths[path] = "directory"
-			o.list(t, paths, path, filepath.Join(host, entry.Name()))
-		default:
-			paths[path] = "file"
-		}
-	}
 }
 
 // splitLeftovers removes from a snapshot its leftovers compared with the wanted one, and returns them.
