@@ -29,7 +29,7 @@ func (d *Disks) GetDiskState(ctx context.Context, r *api.GetDiskStateRequest) (*
 // A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
 func (d *Disks) SetDiskState(ctx context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
 	what := operation.On("SetDiskState", operation.Disk(r.GetDiskNumber()))
-	what.Arguments = fmt.Sprintf("online=%t", r.GetIsOnline())
+	what.Arguments, what.Undoes = fmt.Sprintf("online=%t", r.GetIsOnline()), !r.GetIsOnline()
 	return &api.SetDiskStateResponse{}, d.node.do(ctx, what, changing(r.GetDiskNumber(), func(o *op, d *disk) error {
 		if r.GetIsOnline() {
 			return o.bringOnline(d)

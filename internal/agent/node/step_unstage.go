@@ -20,7 +20,9 @@ func (s *Steps) Unstage(ctx context.Context, r *api.UnstageRequest) (*api.Unstag
 	if err != nil {
 		return nil, err
 	}
-	return run(ctx, s.node, stepAt("Unstage", target, r), func(o *op) (*api.UnstageResponse, error) {
+	what := stepAt("Unstage", target, r)
+	what.Undoes = true
+	return run(ctx, s.node, what, func(o *op) (*api.UnstageResponse, error) {
 		return &api.UnstageResponse{}, o.unstage(target)
 	})
 }

@@ -46,8 +46,9 @@ func (v *Volumes) atTarget(ctx context.Context, verb string, r interface {
 	if err != nil {
 		return err
 	}
-	return v.node.do(ctx, operation.On(verb, operation.Path(path), operation.Volume(id)),
-		func(o *op) error { return f(o, id, path) })
+	what := operation.On(verb, operation.Path(path), operation.Volume(id))
+	what.Undoes = verb == "UnmountVolume"
+	return v.node.do(ctx, what, func(o *op) error { return f(o, id, path) })
 }
 
 func (o *op) mountVolume(id winpath.VolumeID, path winpath.Path) error {

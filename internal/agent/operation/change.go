@@ -4,8 +4,11 @@ package operation
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
 // A change runs on a goroutine of its own, so that a caller can give up at its deadline while a kernel call that cannot
@@ -14,6 +17,7 @@ import (
 // call is a change under way, with the callers that wait for its result.
 type call struct {
 	runner    *Runner
+	entry     *running.Entry[task]
 	context   context.Context //nolint:containedctx // of its first caller; cancel ends it
 	done      chan struct{}
 	value     any
@@ -55,7 +59,7 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 		return c
 	}
 	entry, lease := r.register(ctx, request)
-	c := &call{runner: r, callers: 1}
+	c := &call{runner: r, entry: entry, callers: 1}
 	o := r.newOperation(ctx, request, c, entry)
 	o.Context, c.cancel = context.WithCancel(o.Context)
 	c.context = o.Context
@@ -131,9 +135,17 @@ func (c *call) waiting() context.Context { return context.WithoutCancel(c.contex
 func (r *Runner) abandon(request Request, c *call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.callers--; c.callers > 0 || c.committed {
-		return
+	c.callers--
+	switch {
+	case c.callers > 0:
+	case c.committed:
+		c.entry.Update(func(t *task) {
+			if t.left.IsZero() { // a caller that joins what hangs does not mend it
+				t.left = time.Now()
+			}
+		})
+	default:
+		r.forgetLocked(request, c)
+		c.cancel()
 	}
-	r.forgetLocked(request, c)
-	c.cancel()
 }

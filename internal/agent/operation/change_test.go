@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -181,6 +182,80 @@ func TestChangeThatHasBegunRunsToItsEnd(t *testing.T) {
 			t.Errorf("got run %d, %v, want 1", value, err)
 		}
 	})
+}
+
+// TestChangesOfWhatHangsAreRefused: behind a change that its callers gave up, and of a disk whose reads are stuck. An
+// identical change joins, one that undoes is tried, other disks are not affected, and all is well once the hang ends.
+func TestChangesOfWhatHangsAreRefused(t *testing.T) {
+	proceed := make(chan struct{})
+	hang := func(o *Operation) (int, error) {
+		if err := o.Commit(); err != nil {
+			return 0, err
+		}
+		<-proceed
+		return 1, nil
+	}
+	inPhase := func(o *Operation) (value int, err error) {
+		return 1, o.Phase(func() error { _, err := hang(o); return err }, Disk(1))
+	}
+	undoes := On("UnmountVolume", Disk(1))
+	undoes.Undoes = true
+	for name, test := range map[string]struct {
+		hangs      func(ctx context.Context, n *Runner, i int) error
+		join, undo bool
+	}{
+		"a change": {join: true, hangs: func(ctx context.Context, n *Runner, _ int) error {
+			_, err := Change(ctx, n, On("FormatVolume", Disk(1)), hang)
+			return err
+		}},
+		"a phase of a change": {hangs: func(ctx context.Context, n *Runner, _ int) error {
+			_, err := Change(ctx, n, On("StageDisk", VolumeDevice("v")), inPhase)
+			return err
+		}},
+		"two reads": {undo: true, hangs: func(ctx context.Context, n *Runner, _ int) error {
+			_, err := Read(ctx, n, On("GetDiskStats", Disk(1)), hang)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := NewRunner(Config{})
+				proceed = make(chan struct{})
+				for i := range 2 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					if err := test.hangs(ctx, n, i); !errdefs.HasReason(err, reason.StillRunning) {
+						t.Fatalf("got %v, want that it runs", err)
+					}
+				}
+				time.Sleep(stuckAfter)
+				now := func(*Operation) (int, error) { return 2, nil }
+				begin := time.Now()
+				_, err := Change(t.Context(), n, On("ResizeVolume", Disk(1)), now)
+				if !errdefs.HasReason(err, reason.NotAnswering) || time.Since(begin) > 0 {
+					t.Errorf("another change of the disk, after %v: %v", time.Since(begin), err)
+				}
+				if _, err := Change(t.Context(), n, undoes, now); (err == nil) != test.undo {
+					t.Errorf("a change that undoes: %v", err)
+				}
+				if value, err := Change(t.Context(), n, On("ResizeVolume", Disk(2)), now); value != 2 || err != nil {
+					t.Errorf("another disk: %d, %v", value, err)
+				}
+				joined := startChange(t.Context(), n, On("FormatVolume", Disk(1)), hang)
+				synctest.Wait()
+				close(proceed)
+				if _, err := joined(); (err == nil) != test.join {
+					t.Errorf("an identical change: %v", err)
+				}
+				if err := n.Drain(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if value, err := Change(t.Context(), n, On("ResizeVolume", Disk(1)), now); value != 2 || err != nil {
+					t.Errorf("when Windows answers again: %d, %v", value, err)
+				}
+			})
+		})
+	}
 }
 
 // TestEndOfACallKeepsItsSuccessor: callers join the operation that waits, also after the one before it has ended.

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -87,11 +85,10 @@ func TestObjectsAreLockedInOneOrder(t *testing.T) {
 		path(`C:\PODS\A`), path(`C:\pods\a`),
 	}
 	first, second := inLockOrder(one), inLockOrder(other)
-	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("two orders, or a lock that is taken twice:\n%s", diff)
+	if !slices.EqualFunc(first, second, Object.same) {
+		t.Errorf("two orders, or a lock that is taken twice: %q, %q", first, second)
 	}
-	if len(first) != len(one) || !slices.Equal(first, []string{one[0].key(), one[1].key(), one[2].key(), one[3].key(),
-		one[4].key(), one[5].key()}) {
+	if !slices.EqualFunc(first, one, Object.same) {
 		t.Errorf("got %q, want paths before volumes before disks before services", first)
 	}
 }

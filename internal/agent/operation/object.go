@@ -99,14 +99,13 @@ func (x Object) Server() string {
 // key returns the same text for all names of one object, and another text for objects of other classes.
 func (x Object) key() string { return strconv.Itoa(int(x.class)) + " " + cmp.Or(x.fold, x.name) }
 
-// inLockOrder returns the keys of objects, each once, in the order in which their locks are taken.
-func inLockOrder(objects []Object) []string {
+// inLockOrder returns the objects, each once, in the order in which their locks are taken.
+func inLockOrder(objects []Object) []Object {
 	sorted := slices.SortedFunc(slices.Values(objects), func(a, b Object) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.key(), b.key()))
 	})
-	keys := make([]string, len(sorted))
-	for i, x := range sorted {
-		keys[i] = x.key()
-	}
-	return slices.Compact(keys)
+	return slices.CompactFunc(sorted, Object.same)
 }
+
+// same reports whether two names are those of one object.
+func (x Object) same(y Object) bool { return x.key() == y.key() }

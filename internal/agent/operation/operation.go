@@ -109,14 +109,22 @@ func (o *Operation) release() {
 // AtEnd calls f when the operation, or its phase, is over, however it ends.
 func (o *Operation) AtEnd(f func()) { o.unlocks = append(o.unlocks, f) }
 
-// Lock takes further locks for the rest of the operation or phase: none twice, and of objects whose classes ascend.
+// Lock takes further locks for the rest of the operation or phase: none twice, and of objects whose classes ascend. It
+// refuses an object that hangs.
 func (o *Operation) Lock(objects ...Object) error {
-	for _, key := range inLockOrder(objects) {
-		unlock, err := o.runner.locks.Acquire(o.Context, key)
+	for _, x := range inLockOrder(objects) {
+		if err := o.refuseHanging(x); err != nil {
+			return err
+		}
+		unlock, err := o.runner.locks.Acquire(o.Context, x.key())
 		if err != nil {
 			return o.GaveUp()
 		}
-		o.AtEnd(unlock)
+		o.entry.Update(func(t *task) { t.held = append(t.held, x) })
+		o.AtEnd(func() {
+			o.entry.Update(func(t *task) { t.held = t.held[:len(t.held)-1] })
+			unlock()
+		})
 	}
 	return nil
 }

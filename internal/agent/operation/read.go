@@ -73,23 +73,34 @@ func (r *Runner) refuseStuck(x Object) error {
 		oldest.Round(time.Second))
 }
 
-// unanswered counts the reads of an object whose callers gave up so long ago, and returns the age of the oldest.
+// refuseHanging refuses a change that is about to lock an object, and would hang too: at a disk or volume of which
+// reads are stuck, or behind another change that its callers gave up. An identical change joins that one instead.
+func (o *Operation) refuseHanging(x Object) (err error) {
+	if (x.class == volumeClass || x.class == diskClass) && !o.Request.Undoes {
+		err = o.runner.refuseStuck(x)
+	}
+	o.runner.tasks.Each(func(since time.Time, t *task) {
+		if err == nil && t.stuck(stuckAfter) && slices.ContainsFunc(t.held, x.same) {
+			err = errdefs.Unavailable.Errorf(reason.NotAnswering, "%s is not responding: %s has not ended for %v, and its "+
+				"callers gave up; retry later", x, t.request, time.Since(since).Round(time.Second))
+		}
+	})
+	return err
+}
+
+// unanswered counts the operations at an object whose callers gave up so long ago, and returns the age of the oldest.
 func (r *Runner) unanswered(x Object, after time.Duration) (count int, oldest time.Duration) {
 	r.tasks.Each(func(since time.Time, t *task) {
-		if t.stuckAt(x, after) {
+		if t.stuck(after) && (t.at.same(x) || slices.ContainsFunc(t.request.stuckObjects(), x.same)) {
 			count, oldest = count+1, max(oldest, time.Since(since))
 		}
 	})
 	return count, oldest
 }
 
-// stuckAt reports whether a task is a read at an object whose caller gave up that long ago.
-func (t *task) stuckAt(x Object, after time.Duration) bool {
-	if t.left.IsZero() || time.Since(t.left) < after {
-		return false
-	}
-	same := func(y Object) bool { return y.key() == x.key() }
-	return same(t.at) || slices.ContainsFunc(t.request.stuckObjects(), same)
+// stuck reports whether the callers of a task gave it up that long ago.
+func (t *task) stuck(after time.Duration) bool {
+	return !t.left.IsZero() && time.Since(t.left) >= after
 }
 
 // TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,

@@ -41,7 +41,8 @@ type task struct {
 	request Request
 	begun   bool
 	at      Object    // the object that it has reached, if that is not its own
-	left    time.Time // when the caller of a read gave up; zero: it still waits
+	held    []Object  // those that a change has locked
+	left    time.Time // when its last caller gave up first; zero: it still waits
 }
 
 // register enters an operation in the registry and takes its lease, if there are any.

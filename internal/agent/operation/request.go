@@ -18,6 +18,8 @@ type Request struct {
 	Details string
 	// Scope is what the operation may reach. The zero value is refused.
 	Scope Scope
+	// Undoes: it may end what hangs, so reads that are stuck do not refuse it.
+	Undoes bool
 	// NoJoin: a call is never joined to an identical one.
 	NoJoin bool
 	// JoinQueuedOnly: a call joins only an operation that has not begun, because its result must be newer than the call.
