@@ -12,8 +12,13 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
+	proxyclient "github.com/kubernetes-csi/csi-proxy/client"
+	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
 )
 
 // ctl runs csi-proxyctl and returns its output.
@@ -43,6 +48,18 @@ func stageShare(ts *testscript.TestScript, args []string) {
 	_, err := client.NodeSteps.StageShare(context.Background(), &csiproxy.StageShareRequest{RemotePath: args[0],
 		TargetPath: args[1], Username: "csi", Password: "csi-password"})
 	ts.Check(err)
+}
+
+// asks METHOD CODE has a driver call a method of disk v1 with an empty request, and checks the code of the answer.
+func asks(ts *testscript.TestScript, args []string) {
+	conn, err := dial.Open(context.Background(), proxyclient.PipePath("disk", apiversion.NewVersionOrPanic("v1")),
+		dial.Options{SocketDir: ts.Getenv("CSI_PROXY_SOCKET_DIR")})
+	ts.Check(err)
+	defer func() { ts.Check(conn.Close()) }()
+	err = conn.Invoke(context.Background(), "/v1.Disk/"+args[0], &emptypb.Empty{}, &emptypb.Empty{})
+	if code := status.Code(err).String(); code != args[1] {
+		ts.Fatalf("%s: %s, want %s: %v", args[0], code, args[1], err)
+	}
 }
 
 // write PATH TEXT writes a file of the node as a workload on it would.

@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"formatted": verb("formatted DISK", formatted),
 			"staged":    verb("staged DISK", staged),
 			"stage":     verb("stage SHARE PATH", stageShare),
+			"asks":      verb("asks METHOD CODE", asks),
 			"write":     verb("write PATH TEXT", write),
 			"holds":     verb("holds PATH TEXT", holds),
 			"volumes":   verb("volumes stage|publish N", volumes),

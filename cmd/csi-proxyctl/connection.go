@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
@@ -76,6 +77,7 @@ func invoke[C, Q, R any](ctx context.Context, a *connection, m method[C, Q, R], 
 	}
 	ctx, cancel := a.limited(ctx)
 	defer cancel()
+	ctx = metadata.AppendToOutgoingContext(ctx, policy.OperatorHeader, "csi-proxyctl")
 	client := a.client()
 	for _, group := range []any{client.Disk, client.Filesystem, client.ISCSI, client.NodeSteps, client.SMB, client.System,
 		client.Volume} {

@@ -95,6 +95,7 @@ func everyFinding() []doctor.Facts {
 			Operations: []*admin.Operation{{Name: "Mkdir", Call: true, Age: durationpb.New(9 * time.Second)},
 				{Name: "Rescan", Call: true, Age: durationpb.New(time.Minute)},
 				{Name: "WriteVolumeCache", Call: true, Age: durationpb.New(time.Hour)}},
+			Policy:            &admin.PolicyDecisions{File: `C:\k\policy.yaml`, Refused: 1},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},
 		AutomountOff: true, SANPolicy: doctor.OfflineAll, BitLockerRequired: true, Unanswered: []string{"services"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
@@ -70,6 +71,9 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	}
 	return a, nil
 }
+
+// Policy returns the operator's policy; nil: there is none.
+func (a *Agent) Policy() *policy.Policy { return a.config.Server.Policy }
 
 // Ready returns how many API endpoints accept calls.
 func (a *Agent) Ready() int {

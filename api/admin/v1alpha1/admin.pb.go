@@ -390,7 +390,9 @@ type GetFactsResponse struct {
 	// DISKS: the disks by number, offline ones included. Those that do not tell their numbers come first.
 	Disks []*Disk `protobuf:"bytes,10,rep,name=disks,proto3" json:"disks,omitempty"`
 	// VOLUMES: the volumes that lie on disks. Extents say on which partitions.
-	Volumes       []*Volume `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	Volumes []*Volume `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	// What the operator's policy decided; unset: there is none.
+	Policy        *PolicyDecisions `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,6 +500,13 @@ func (x *GetFactsResponse) GetDisks() []*Disk {
 func (x *GetFactsResponse) GetVolumes() []*Volume {
 	if x != nil {
 		return x.Volumes
+	}
+	return nil
+}
+
+func (x *GetFactsResponse) GetPolicy() *PolicyDecisions {
+	if x != nil {
+		return x.Policy
 	}
 	return nil
 }
@@ -1494,6 +1503,97 @@ func (x *WorkingDirectory) GetLinkTarget() string {
 	return ""
 }
 
+// PolicyDecisions count the calls of the storage API since the agent started, but those of csi-proxyctl and for health.
+type PolicyDecisions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The policy's file.
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// How many calls the policy allowed.
+	Allowed int64 `protobuf:"varint,2,opt,name=allowed,proto3" json:"allowed,omitempty"`
+	// How many it refused.
+	Refused int64 `protobuf:"varint,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	// The method of the last refused call, as policies write it: "disk/v1/Rescan".
+	LastMethod string `protobuf:"bytes,4,opt,name=last_method,json=lastMethod,proto3" json:"last_method,omitempty"`
+	// Its error, which names the client or its rule.
+	LastError string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// How long ago that was.
+	LastAge       *durationpb.Duration `protobuf:"bytes,6,opt,name=last_age,json=lastAge,proto3" json:"last_age,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyDecisions) Reset() {
+	*x = PolicyDecisions{}
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyDecisions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyDecisions) ProtoMessage() {}
+
+func (x *PolicyDecisions) ProtoReflect() protoreflect.Message {
+	mi := &file_admin_v1alpha1_admin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyDecisions.ProtoReflect.Descriptor instead.
+func (*PolicyDecisions) Descriptor() ([]byte, []int) {
+	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *PolicyDecisions) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *PolicyDecisions) GetAllowed() int64 {
+	if x != nil {
+		return x.Allowed
+	}
+	return 0
+}
+
+func (x *PolicyDecisions) GetRefused() int64 {
+	if x != nil {
+		return x.Refused
+	}
+	return 0
+}
+
+func (x *PolicyDecisions) GetLastMethod() string {
+	if x != nil {
+		return x.LastMethod
+	}
+	return ""
+}
+
+func (x *PolicyDecisions) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
+func (x *PolicyDecisions) GetLastAge() *durationpb.Duration {
+	if x != nil {
+		return x.LastAge
+	}
+	return nil
+}
+
 var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
 
 const file_admin_v1alpha1_admin_proto_rawDesc = "" +
@@ -1508,7 +1608,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
 	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"F\n" +
 	"\x0fGetFactsRequest\x123\n" +
-	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xb0\x05\n" +
+	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xf2\x05\n" +
 	"\x10GetFactsResponse\x120\n" +
 	"\x04gaps\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.GapR\x04gaps\x123\n" +
 	"\x05links\x18\x02 \x03(\v2\x1d.csiproxy.admin.v1alpha1.LinkR\x05links\x12\x1b\n" +
@@ -1523,7 +1623,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x14unusable_directories\x18\t \x03(\v2).csiproxy.admin.v1alpha1.WorkingDirectoryR\x13unusableDirectories\x123\n" +
 	"\x05disks\x18\n" +
 	" \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
-	"\avolumes\x18\v \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\"\x84\x01\n" +
+	"\avolumes\x18\v \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\x12@\n" +
+	"\x06policy\x18\f \x01(\v2(.csiproxy.admin.v1alpha1.PolicyDecisionsR\x06policy\"\x84\x01\n" +
 	"\x03Gap\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
@@ -1622,7 +1723,16 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1f\n" +
 	"\vlink_target\x18\x03 \x01(\tR\n" +
-	"linkTarget*\xa9\x01\n" +
+	"linkTarget\"\xcf\x01\n" +
+	"\x0fPolicyDecisions\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x18\n" +
+	"\aallowed\x18\x02 \x01(\x03R\aallowed\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\x03R\arefused\x12\x1f\n" +
+	"\vlast_method\x18\x04 \x01(\tR\n" +
+	"lastMethod\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\x05 \x01(\tR\tlastError\x124\n" +
+	"\blast_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\alastAge*\xa9\x01\n" +
 	"\x04Part\x12\x14\n" +
 	"\x10PART_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1657,7 +1767,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(Part)(0),                   // 0: csiproxy.admin.v1alpha1.Part
 	(Target)(0),                 // 1: csiproxy.admin.v1alpha1.Target
@@ -1677,7 +1787,8 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*Operation)(nil),           // 15: csiproxy.admin.v1alpha1.Operation
 	(*Privilege)(nil),           // 16: csiproxy.admin.v1alpha1.Privilege
 	(*WorkingDirectory)(nil),    // 17: csiproxy.admin.v1alpha1.WorkingDirectory
-	(*durationpb.Duration)(nil), // 18: google.protobuf.Duration
+	(*PolicyDecisions)(nil),     // 18: csiproxy.admin.v1alpha1.PolicyDecisions
+	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	4,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
@@ -1691,20 +1802,22 @@ var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	17, // 8: csiproxy.admin.v1alpha1.GetFactsResponse.unusable_directories:type_name -> csiproxy.admin.v1alpha1.WorkingDirectory
 	8,  // 9: csiproxy.admin.v1alpha1.GetFactsResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	10, // 10: csiproxy.admin.v1alpha1.GetFactsResponse.volumes:type_name -> csiproxy.admin.v1alpha1.Volume
-	0,  // 11: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
-	9,  // 12: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
-	11, // 13: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
-	1,  // 14: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
-	18, // 15: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	2,  // 16: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	5,  // 17: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
-	3,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	6,  // 19: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
-	18, // [18:20] is the sub-list for method output_type
-	16, // [16:18] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	18, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.policy:type_name -> csiproxy.admin.v1alpha1.PolicyDecisions
+	0,  // 12: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
+	9,  // 13: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
+	11, // 14: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
+	1,  // 15: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
+	19, // 16: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	19, // 17: csiproxy.admin.v1alpha1.PolicyDecisions.last_age:type_name -> google.protobuf.Duration
+	2,  // 18: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	5,  // 19: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
+	3,  // 20: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	6,  // 21: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
+	20, // [20:22] is the sub-list for method output_type
+	18, // [18:20] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -1719,7 +1832,7 @@ func file_admin_v1alpha1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

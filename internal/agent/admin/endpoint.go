@@ -5,10 +5,14 @@ package admin
 
 import (
 	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
@@ -21,6 +25,8 @@ type Agent interface {
 	API() *server.Server
 	// Node returns the node's operations. It fails while API returns nil.
 	Node() (*node.Node, error)
+	// Policy returns the operator's policy; nil: there is none.
+	Policy() *policy.Policy
 }
 
 // Endpoint returns the admin endpoint of an agent: the service Admin, and others that an emulated node has.
@@ -38,7 +44,9 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 					if err != nil {
 						return nil, err
 					}
-					return FactsOf(ctx, n, request.GetParts()...), nil
+					facts := FactsOf(ctx, n, request.GetParts()...)
+					facts.Policy = decisions(a.Policy())
+					return facts, nil
 				}),
 		},
 	}
@@ -54,4 +62,16 @@ func listAPIs(serving *server.Server) *api.ListAPIsResponse {
 		response.Apis = append(response.Apis, &api.API{Group: e.Group, Version: e.Version, Endpoint: serving.Path(e)})
 	}
 	return response
+}
+
+func decisions(p *policy.Policy) *api.PolicyDecisions {
+	if p == nil {
+		return nil
+	}
+	d := p.Decisions()
+	seen := &api.PolicyDecisions{File: d.File, Allowed: d.Allowed, Refused: d.Refused}
+	if d.Refused > 0 {
+		seen.LastMethod, seen.LastError, seen.LastAge = d.Method, d.Text, durationpb.New(time.Since(d.At))
+	}
+	return seen
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
@@ -109,11 +108,7 @@ func (r *record) Request(request proto.Message) {
 func (r *record) End(_ proto.Message, err error) {
 	s := status.Convert(err)
 	r.line.Code, r.line.Message = s.Code().String(), printable.Clip(s.Message(), maxMessage)
-	for _, detail := range s.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok {
-			r.line.Reason = info.GetReason()
-		}
-	}
+	r.line.Reason = server.ReasonOf(err)
 	r.line.Duration = float64(time.Since(r.begin).Microseconds()) / 1000
 	text, err := json.Marshal(r.line)
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 
 // A Policy is a list of rules. A client's rule is the first that describes it; a client without a rule may do nothing.
 type Policy struct {
-	name  string // of the file
-	rules []*Rule
+	name    string // of the file
+	rules   []*Rule
+	decided decided
 }
 
 // A Rule is what some clients may do.

@@ -67,6 +67,7 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 			_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, why)) // fails only when the answer was sent already
 		}), c, request, info, next)
 	}
+	p.decided(ctx, c, info.FullMethod, err)
 	took := time.Since(begin)
 	if err != nil || p.Logger.V(servedLevel(info.FullMethod)).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already

@@ -63,3 +63,13 @@ func withReason(code codes.Code, text, reason string, metadata map[string]string
 	}
 	return detailed.Err()
 }
+
+// ReasonOf returns the reason of a call's error, "" if it has none.
+func ReasonOf(err error) string {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			return info.GetReason()
+		}
+	}
+	return ""
+}

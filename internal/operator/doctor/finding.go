@@ -104,6 +104,7 @@ func (f Facts) checks() []check {
 		{(*report).unusable, notSeen(admin.Part_PART_UNSPECIFIED), "unusable-directory"},
 		{(*report).services, noServices, "service-stopped service-not-automatic service-wrapped"},
 		{(*report).privileges, notSeen(), "missing-privilege"},
+		{(*report).policy, notSeen(), "policy-refuses"},
 		{(*report).operations, notSeen(), "hung-operation slow-operation"},
 		{(*report).contents, noContents, "disk-not-answering disk-unreadable disk-not-blank"},
 		{(*report).sessions, notSeen(admin.Part_PART_SESSIONS), "iscsi-disconnected"},
