@@ -287,9 +287,17 @@ func (a *connection) tryEndpoints(ctx context.Context) []doctor.Endpoint {
 func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	pipe := proxyclient.PipePath(e.Group, apiversion.NewVersionOrPanic(e.Version))
 	e.Address = a.address(e.Group, e.Version)
+	limit := answerTime
+	if a.timeout > 0 {
+		limit = min(limit, a.timeout)
+	}
+	late := "no answer within " + limit.String()
 	connection, err := dial.Open(ctx, pipe, dial.Options{SocketDir: a.socketDir})
 	if err != nil {
 		e.State, e.Detail = endpointState(err)
+		if e.State == doctor.Silent {
+			e.Detail = late
+		}
 		return
 	}
 	defer func() { _ = connection.Close() }()
@@ -298,7 +306,7 @@ func (a *connection) try(ctx context.Context, e *doctor.Endpoint) {
 	_, err = grpc_health_v1.NewHealthClient(connection).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	switch status.Code(err) {
 	case codes.DeadlineExceeded:
-		e.State, e.Detail = doctor.Silent, "no answer within "+answerTime.String()
+		e.State, e.Detail = doctor.Silent, late
 	case codes.Unavailable:
 		e.State, e.Detail = doctor.Broken, status.Convert(err).Message()
 	default:

@@ -10,17 +10,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
 // endpoints judges which pipes or sockets exist and how they answer.
 func (r *report) endpoints() {
 	by := map[State][]string{}
 	for _, e := range r.Endpoints {
-		line := e.Address
-		if e.Detail != "" && e.State != Absent {
-			line += ": " + e.Detail
-		}
-		by[e.State] = append(by[e.State], line)
+		by[e.State] = append(by[e.State], e.Address)
 	}
 	if len(r.Endpoints) > 0 && len(by[Absent])+len(by[Abandoned]) == len(r.Endpoints) {
 		what, first := "no agent serves the storage API here", r.Endpoints[0].Address
@@ -35,14 +33,36 @@ func (r *report) endpoints() {
 	}
 	bad := func(state State, check, what string, do ...string) {
 		if len(by[state]) > 0 {
-			r.add(Problem, check, what, by[state], do...)
+			r.add(Problem, check, what, r.inState(state), do...)
 		}
 	}
 	bad(Denied, "access-denied", "endpoints refuse this process",
 		"run this command as an administrator; drivers need an account that the agent's -pipe-security admits")
 	bad(Silent, "silent-endpoint", "endpoints can be opened but do not answer: the agent hangs or is overloaded",
-		"look at the agent's log", "if it stays so, restart the agent")
+		"csi-proxyctl doctor: again, without --timeout", "look at the agent's log", "if it stays so, restart the agent")
 	bad(Broken, "broken-endpoint", "endpoints fail", "check that nothing but csi-proxy serves them, and look at its log")
+}
+
+// inState names the endpoints in a state, and those with the same detail in one line.
+func (r *report) inState(state State) (lines []string) {
+	addresses := map[string][]string{}
+	for _, e := range r.Endpoints {
+		if e.State == state {
+			addresses[e.Detail] = append(addresses[e.Detail], e.Address)
+		}
+	}
+	for _, detail := range slices.Sorted(maps.Keys(addresses)) {
+		all := addresses[detail]
+		line := all[0]
+		if len(all) > 1 {
+			line = fmt.Sprintf("%d endpoints, such as %s", len(all), all[0])
+		}
+		if detail != "" {
+			line += ": " + detail
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // startAgent returns the steps that help where there is no agent: on a Windows node, or elsewhere with an emulated one.
@@ -61,7 +81,8 @@ func startAgent(address string) []string {
 func (r *report) unanswered() {
 	what, evidence := "Windows does not say which disks and volumes this node has", r.unknown()
 	if len(evidence) == 0 {
-		if len(r.Unanswered) == 0 {
+		silent := func(e Endpoint) bool { return e.State == Silent }
+		if len(r.Unanswered) == 0 || slices.ContainsFunc(r.Endpoints, silent) { // else the agent is the cause
 			return
 		}
 		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
@@ -77,8 +98,25 @@ func (r *report) unanswered() {
 	named := strings.Join(evidence, "\n")
 	awaited := slices.DeleteFunc(r.awaited(time.Second),
 		func(w wait) bool { return strings.Contains(named, w.GetObject()) })
-	evidence = slices.Concat(evidence, lines(r.running(slow, math.MaxInt64)), lines(awaited))
+	first := min(len(evidence), 1)
+	evidence = slices.Concat(evidence[:first], r.mayWait(), evidence[first:], lines(r.running(slow, math.MaxInt64)),
+		lines(awaited))
 	r.add(Problem, "no-answer", what, evidence, do...)
+}
+
+// mayWait names pods with volumes here, three of them at most: any of these may be on a disk that does not answer.
+func (r *report) mayWait() []string {
+	const most = 3
+	var all []string
+	for _, l := range r.Seen.GetLinks() {
+		if l.GetKind() == admin.Target_TARGET_VOLUME {
+			all = append(all, missingIn(all, r.usersOf(l.GetTarget()))...)
+		}
+	}
+	if more := len(all) - most; more > 0 {
+		all = append(all[:most], fmt.Sprintf("and %d paths more", more))
+	}
+	return all
 }
 
 // versionsServed judges whether each group is served, and in its newest version.
@@ -137,7 +175,8 @@ func (r *report) anotherAgent() {
 func (r *report) privileges() {
 	for _, p := range r.Seen.GetMissingPrivileges() {
 		r.add(Problem, "missing-privilege", "the agent's account lacks a privilege for "+p.GetNeededFor(),
-			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process"},
+			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process",
+				"pods that need it meanwhile wait, as in ContainerCreating; those that run go on"},
 			`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
 			"or grant its account this user right, and start the agent again",
 			"if it is a service, see whether it is limited to some privileges: sc.exe qprivs csiproxy")

@@ -82,7 +82,7 @@ func TestDisksAndVolumes(t *testing.T) {
 	yes, no := true, false
 	const (
 		offline = "warning disk-offline: csi-proxyctl disk online 3"
-		files   = "have its PersistentVolumeClaim grown, or files removed"
+		files   = "have files removed, or its PersistentVolumeClaim grown"
 		resize  = "csi-proxyctl volume resize '" + id + "'"
 	)
 	for name, test := range map[string]struct {

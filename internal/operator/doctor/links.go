@@ -52,7 +52,7 @@ func (r *report) dangling() {
 		case !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+volumeOf(d.GetPath()), evidence,
-				command("copy what lies in %s to another place: the pod wrote it, and the volume lacks it", argument{"PATH",
+				command(`robocopy %s C:\saved /E /COPYALL: the pod wrote this, and the volume lacks it`, argument{"PATH",
 					d.GetEndsAt()}), "then "+deletePod,
 				"if staging then reports files: move them away, and delete nothing; the owner merges them into the volume")
 		case len(pod) > 0 && isStaged(d.GetTarget()):

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -52,8 +53,8 @@ func (r *report) owners() {
 		if len(drivers) > 1 {
 			r.add(Warning, "disk-of-two-drivers",
 				fmt.Sprintf("a disk is staged by several CSI drivers: disk %d by %s", d.Number, strings.Join(drivers, ", ")),
-				append(describe(d), r.podsOn(d)...),
-				whereAttached, "one of the drivers has taken another's disk, or did not unstage it: end what uses no pod")
+				append(describe(d), r.podsOn(d)...), append(r.unmountUnused(d), whereAttached,
+					"one of the drivers has taken another's disk, or did not unstage it")...)
 		}
 		if len(drivers) == 0 && elsewhere {
 			r.add(Note, "disk-not-of-kubernetes",
@@ -61,6 +62,24 @@ func (r *report) owners() {
 					d.Number), describe(d))
 		}
 	}
+}
+
+// unmountUnused returns the steps that unmount the volumes of a disk where no path of the node leads.
+func (r *report) unmountUnused(d treeview.Disk) (do []string) {
+	for _, p := range d.Volumes() {
+		for _, path := range p.Volume.MountPoints {
+			through := func(u user) bool {
+				return slices.ContainsFunc(u.way, func(l *admin.Link) bool {
+					return GlobalmountKey(l.GetPath()) == GlobalmountKey(path)
+				})
+			}
+			if isStaged(path) && r.Seen.GetAllLinks() && !slices.ContainsFunc(r.users[p.Volume.ID], through) {
+				do = append(do, command("no pod here uses this one: csi-proxyctl volume unmount %s %s",
+					argument{"VOLUME", p.Volume.ID}, argument{"PATH", strings.TrimSuffix(path, `\`)}))
+			}
+		}
+	}
+	return do
 }
 
 // stagedBy returns the CSI drivers that stage volumes of a disk, and whether it is mounted outside the agent's

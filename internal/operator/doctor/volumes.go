@@ -5,6 +5,7 @@ package doctor
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -83,7 +84,11 @@ func (r *report) full() {
 		if v.TotalBytes <= 0 || len(v.MountPoints) == 0 || v.UsedBytes/most < v.TotalBytes/100 {
 			continue
 		}
-		what, do := "a volume", "have its PersistentVolumeClaim grown, or files removed"
+		what, do := "a volume", "have files removed, or its PersistentVolumeClaim grown"
+		if pv, is := strings.CutPrefix(r.nameOf(v.ID, ""), "volume "); is {
+			do = command("kubectl get pv %s: its claim, which kubectl edit pvc makes larger; or have files removed",
+				argument{"VOLUME", pv})
+		}
 		if d.IsSystem() {
 			what, do = "the disk of this node", "see what fills it: images, logs, or what pods wrote to their own layer"
 		}
