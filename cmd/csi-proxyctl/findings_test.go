@@ -98,12 +98,12 @@ func everyFinding() []doctor.Facts {
 			Policy:            &admin.PolicyDecisions{File: `C:\k\policy.yaml`, Refused: 1},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},
-		AutomountOff: true, SANPolicy: doctor.OfflineAll, BitLockerRequired: true, Unanswered: []string{"services"},
+		AutomountOff: true, SANPolicy: doctor.OfflineAll, BitLockerRequired: true,
 		Directories: []doctor.Directory{{Path: `C:\k`, Who: []string{"Users"}}, {Path: "/run/a", Who: []string{"all"}}},
 		Emulated: doctor.EmulatedNode{Faults: []string{"fault 1: Flush hang"}, Path: "/state", FreeBytes: 1,
 			SizeBytes: 1 << 30},
 	}
-	gone := doctor.Facts{Seen: &admin.GetFactsResponse{Links: broken.Seen.GetLinks()}}
+	gone := doctor.Facts{Unanswered: []string{"services"}, Seen: &admin.GetFactsResponse{Links: broken.Seen.GetLinks()}}
 	strange := doctor.Facts{Tree: &treeview.Tree{Disks: []treeview.Disk{{Content: "data"}}}}
 	return []doctor.Facts{broken, gone, strange, {Endpoints: []doctor.Endpoint{endpoint("disk", doctor.Absent, "")}},
 		{Endpoints: []doctor.Endpoint{{Address: "/run/csi-proxy-disk-v1.sock", State: doctor.Abandoned}}}}

@@ -88,7 +88,7 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 			"see whether the account may still use the share, and the firewall of the storage account")
 	case m.GetWithoutCredentials():
 		return found("a mapped share lost its credentials when Windows restarted",
-			"delete the pods that use it: for the next ones, the driver maps the share again")
+			"kubectl delete pod -n NAMESPACE POD, for each that uses it: for the next ones, the driver maps the share again")
 	case refuses(code):
 		return found("a file server refuses the credentials of a mapped share",
 			"see on the server whether the account is there and may log on, and correct the driver's secret",

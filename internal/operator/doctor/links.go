@@ -13,7 +13,7 @@ import (
 
 // deletePod is the step that has a volume staged again where a pod uses it.
 const (
-	deletePod     = "delete the pod: for the next one, kubelet has the driver stage the volume again"
+	deletePod     = "kubectl delete pod -n NAMESPACE POD: for the next one, kubelet has the driver stage the volume again"
 	whereAttached = "kubectl get volumeattachment: which volumes Kubernetes has attached to this node"
 )
 

@@ -22,6 +22,7 @@ func (r *report) policy() {
 			p.GetLastMethod())
 		evidence = append(evidence, "no volume is mounted, grown or unmounted meanwhile")
 	}
-	r.add(severity, "policy-refuses", what, evidence, command("csi-proxyctl policy test %s", argument{"FILE", p.GetFile()}),
+	r.add(severity, "policy-refuses", what, evidence,
+		command("csi-proxyctl policy test %s", argument{"FILE", p.GetFile()}),
 		"if the caller is a driver of this node: let a rule describe it and allow the call, and restart the agent")
 }
