@@ -91,6 +91,9 @@ func (r *report) unanswered() {
 	do := []string{"csi-proxyctl disk list: whether it fails again",
 		"look at the agent's log", systemLog}
 	if len(r.Unanswered) > 0 || r.Tree.Unanswered {
+		if len(evidence) > 0 {
+			what = "Windows hangs at its disks or volumes: it does not say which ones this node has"
+		}
 		do = []string{systemLog,
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}

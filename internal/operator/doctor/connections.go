@@ -80,7 +80,9 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	case m.GetError() == "" && (m.GetStatus() == "OK" || m.GetStatus() == "disconnected"):
 		return false
 	case code == win32.ERROR_BAD_NET_NAME:
+		pv := strings.TrimPrefix(r.nameOf(winpath.Fold(m.GetRemotePath()), "volume VOLUME"), "volume ")
 		return found("a file server has no such share any more",
+			command("kubectl get pv %s -o yaml: which share it names", argument{"VOLUME", pv}),
 			"if it was removed on the server: have it made again, with this name",
 			"if it was renamed: make a new PersistentVolume and claim; the source of one cannot be changed")
 	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:

@@ -33,7 +33,7 @@ const (
 func (r *report) settings() {
 	if r.AutomountOff {
 		r.add(Warning, "automount-off", "automount is off: Windows leaves volumes offline that it has not mounted before",
-			[]string{"as after mountvol /N"}, "mountvol /E",
+			[]string{"as after mountvol /N; what is mounted stays"}, "mountvol /E",
 			"this agent brings such a volume online when a driver asks for it; drivers that mount in another way, and other "+
 				"agents, do not find it")
 	}
