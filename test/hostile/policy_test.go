@@ -116,7 +116,8 @@ func TestPolicyOfSteps(t *testing.T) {
 		"a share of another server":        g.StageShare(`\\elsewhere\share`, own+`\share`),
 		"a share at another driver's path": g.StageShare(share, others+`\new`),
 		"another driver's share":           g.Unstage(others + `\share`),
-		"another driver's volume":          only(g.Steps().GetVolume(t.Context(), &steps.GetVolumeRequest{TargetPath: others + `\share`})),
+		"another driver's volume": only(g.Steps().GetVolume(t.Context(),
+			&steps.GetVolumeRequest{TargetPath: others + `\share`})),
 		"what is behind a link to another server": only(g.Steps().GetVolume(t.Context(),
 			&steps.GetVolumeRequest{TargetPath: own + `\elsewhere`})),
 		"another target": stage(&steps.StageDiskRequest{TargetPath: own + `\volume`, Disk: &steps.StageDiskRequest_IscsiDisk{

@@ -61,7 +61,8 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 	usage, err := o.volumeUsage(id)
 	switch {
 	case err == nil && usage.Total == 0:
-		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id, path), nil
+		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id,
+			path), nil
 	case err == nil:
 		return stateOf(usage, path), nil
 	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
@@ -94,7 +95,8 @@ func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetV
 		return abnormal(reason.NotMounted, "the share at %s: %v", path, err), nil
 	}
 	if o.askShare(target, at) == nil {
-		return &api.GetVolumeResponse{Message: fmt.Sprintf("the share at %s answers, without its sizes: %v", path, err)}, nil
+		return &api.GetVolumeResponse{
+			Message: fmt.Sprintf("the share at %s answers, without its sizes: %v", path, err)}, nil
 	}
 	why := reason.NotMounted
 	if e := (*errdefs.Error)(nil); errors.As(err, &e) {
