@@ -5,12 +5,8 @@ package operation
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
-
-	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -77,9 +73,7 @@ func (o *Operation) Commit() error {
 func (o *Operation) run(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			klog.FromContext(o.Context).Error(nil, "Panic in an operation", "call", o.Request, "panic", fmt.Sprint(p),
-				"stack", string(debug.Stack()))
-			err = errdefs.Internal.Errorf(reason.Panic, "%s: internal error; the agent's log has the details", o.Request)
+			err = Panicked(o.Context, o.Request.String(), p)
 		}
 		o.release()
 	}()

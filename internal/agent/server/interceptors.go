@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 )
 
 // requestIDHeader is the response header with the call's id in the agent's log. It is set if that has a line about it.
@@ -113,7 +114,7 @@ func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler) (response any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			response, err = nil, panicked(ctx, info.FullMethod, cause)
+			response, err = nil, toStatus(operation.Panicked(ctx, info.FullMethod, cause))
 		}
 	}()
 	if response, err = next(ctx, request); err != nil {
