@@ -106,7 +106,7 @@ func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*po
 	if err != nil {
 		return nil, err
 	}
-	warnings := p.Warnings(working)
+	warnings := outside(p, working)
 	if err := policy.Guard(file); err != nil {
 		warnings = append(warnings, "an agent here would not start with it: "+err.Error())
 	}
@@ -114,6 +114,27 @@ func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*po
 		_, _ = fmt.Fprintf(stderr, "warning: %s\n", terminal.Text(warning))
 	}
 	return p, nil
+}
+
+// outside names the directories of rules outside every working directory, where calls are refused all the same.
+func outside(p *policy.Policy, working winpath.WorkingDirs) (warnings []string) {
+	for _, r := range p.Rules() {
+		for _, text := range r.Summary().Directories {
+			dir, err := winpath.NewWorkingDirs([]string{text})
+			if err != nil || len(working.Dirs()) == 0 {
+				continue
+			}
+			_, _, inside := working.Find(dir.Dirs()[0])
+			if !inside && !slices.ContainsFunc(working.Dirs(), func(w winpath.Path) bool {
+				_, _, below := dir.Find(w)
+				return below
+			}) {
+				warnings = append(warnings, fmt.Sprintf("line %d: the rule %q allows %s, which is in no working directory: calls "+
+					"are refused there; see -working-dir", r.Line(), r.Name(), text))
+			}
+		}
+	}
+	return warnings
 }
 
 // parseClient reads what the system says of a client, each text a FIELD=VALUE. On Windows, a client is not in a

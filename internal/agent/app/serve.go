@@ -19,7 +19,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // StopLimit is how long an agent waits, once told to stop, for the node's running operations: a format takes a while.
@@ -130,10 +129,6 @@ func (o *Options) loadPolicy(logger klog.Logger) (*policy.Policy, error) {
 	rules, err := policy.Load(o.Policy)
 	if err != nil {
 		return nil, fmt.Errorf("-policy: %w", err)
-	}
-	working, _ := winpath.NewWorkingDirs(o.WorkingDirs()) // the agent says what is wrong with them
-	for _, warning := range rules.Warnings(working) {
-		logger.Info("policy: " + warning)
 	}
 	logger.Info("clients may do what the policy allows", "policy", o.Policy, "rules", len(rules.Rules()))
 	return rules, nil

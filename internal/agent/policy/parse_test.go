@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 const head = "apiVersion: csi-proxy/v1alpha1\nkind: Policy\n"
@@ -67,31 +64,6 @@ func TestMistakesInFiles(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.As(err, new(*strictyaml.Error)) {
 			t.Errorf("%q:\ngot  %v\nwant %s", strings.TrimPrefix(test.text, plain), err, test.want)
 		}
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	const rules = "rules:\n- name: a\n  clients: [{any: true}]\n  methods: [read]\n" +
-		"  directories: ['C:\\var\\lib\\kubelet\\pods', 'C:\\', 'D:\\data', 'C:\\var\\lib\\kubelet2']\n"
-	p, err := Parse("file", []byte("apiVersion: csi-proxy/v1alpha1\nkind: Policy\n"+rules))
-	if err != nil {
-		t.Fatal(err)
-	}
-	working, err := winpath.NewWorkingDirs([]string{`C:\var\lib\kubelet`, `C:\other`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Warnings(winpath.WorkingDirs{}); got != nil {
-		t.Errorf("without working directories: got %q", got)
-	}
-	outside := func(dir string) string {
-		return `file:4: the rule "a" allows ` + dir + ", which is in no working directory: calls are refused there; see -working-dir"
-	}
-	if diff := cmp.Diff([]string{outside(`C:\var\lib\kubelet2`), outside(`D:\data`)}, p.Warnings(working)); diff != "" {
-		t.Error(diff)
-	}
-	if p, err = Parse("file", []byte(plain)); err != nil || p.Warnings(working) != nil {
-		t.Errorf("got %v, %v", p.Warnings(working), err)
 	}
 }
 

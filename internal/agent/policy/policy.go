@@ -49,27 +49,6 @@ func (p *Policy) Directories() (all []winpath.Path) {
 	return all
 }
 
-// Warnings names the directories of rules outside every working directory, where calls are refused all the same.
-func (p *Policy) Warnings(working winpath.WorkingDirs) (all []string) {
-	if len(working.Dirs()) == 0 {
-		return all
-	}
-	for _, r := range p.rules {
-		for _, dir := range r.directories.Dirs() {
-			in, err := winpath.NewWorkingDirs([]string{dir.String()})
-			_, _, inside := working.Find(dir)
-			if err == nil && !inside && !slices.ContainsFunc(working.Dirs(), func(w winpath.Path) bool {
-				_, _, below := in.Find(w)
-				return below
-			}) {
-				all = append(all, fmt.Sprintf("%s:%d: the rule %q allows %s, which is in no working directory: calls are refused "+
-					"there; see -working-dir", p.name, r.line, r.name, dir))
-			}
-		}
-	}
-	return all
-}
-
 // RuleOf returns the rule of a client. Without one, the error is the refusal of its calls.
 func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
 	for _, r := range p.rules {

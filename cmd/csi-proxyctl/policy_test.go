@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+)
+
+// A directory below a working directory or above one is no mistake; another one is.
+func TestDirectoriesOutside(t *testing.T) {
+	p, err := policy.Parse("file", []byte("apiVersion: csi-proxy/v1alpha1\nkind: Policy\nrules:\n- name: a\n"+
+		"  clients: [{any: true}]\n  methods: [read]\n"+
+		"  directories: ['C:\\var\\lib\\kubelet\\pods', 'C:\\', 'D:\\data', 'C:\\var\\lib\\kubelet2']\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	working, err := winpath.NewWorkingDirs([]string{`C:\var\lib\kubelet`, `C:\other`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := outside(p, working)
+	if len(got) != 2 || !strings.HasPrefix(got[0], `line 4: the rule "a" allows C:\var\lib\kubelet2, which is in no`) ||
+		!strings.Contains(got[1], `allows D:\data,`) {
+		t.Errorf("got %q", got)
+	}
+	if got := outside(p, winpath.WorkingDirs{}); got != nil {
+		t.Errorf("without working directories: got %q", got)
+	}
+}
