@@ -12,6 +12,7 @@ package metrics
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -42,7 +43,7 @@ type Metrics struct {
 	Operations *Operations
 
 	registry *prometheus.Registry
-	scrapes  scrapes
+	scrapes  sync.Mutex // held by the one that gathers
 	health   *health
 }
 
@@ -53,7 +54,6 @@ func New(w Watched, kernelHistograms bool, log klog.Logger) *Metrics {
 		registry: r, health: newHealth(w, log),
 		Calls: server.NewMetrics(r), Kernel: NewKernelCalls(), Operations: NewOperations(r),
 	}
-	m.scrapes.make = m.text
 	if kernelHistograms {
 		r.MustRegister(m.Kernel.seconds)
 	}

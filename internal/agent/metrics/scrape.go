@@ -10,61 +10,15 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/common/expfmt"
 )
 
-// scrapes makes the answers of /metrics, one at a time. Requests that come while an answer is made share the next one.
-// So no answer is older than its request, and many requests at once cost two answers.
-type scrapes struct {
-	make func() []byte
-
-	mu   sync.Mutex
-	next *scrape // has not begun; nil: nothing waits
-	busy bool
-}
-
-// scrape is one answer.
-type scrape struct {
-	done chan struct{} // closed when the body is there
-	body []byte
-}
-
-// get returns a body that was begun after the call.
-func (s *scrapes) get() []byte {
-	s.mu.Lock()
-	if s.next == nil {
-		s.next = &scrape{done: make(chan struct{})}
-	}
-	mine := s.next
-	if !s.busy {
-		s.busy = true
-		go s.run()
-	}
-	s.mu.Unlock()
-	<-mine.done
-	return mine.body
-}
-
-// run makes answers until nothing waits for one.
-func (s *scrapes) run() {
-	for {
-		s.mu.Lock()
-		now := s.next
-		s.next, s.busy = nil, now != nil
-		s.mu.Unlock()
-		if now == nil {
-			return
-		}
-		now.body = s.make()
-		close(now.done)
-	}
-}
-
 // text returns all metrics in Prometheus' text format, compressed: a tenth of the text, which repeats itself. A broken
-// metric does not hide the others.
+// metric does not hide the others. One call gathers at a time, so that many requests take no more than one processor.
 func (m *Metrics) text() []byte {
+	m.scrapes.Lock()
+	defer m.scrapes.Unlock()
 	families, err := m.registry.Gather()
 	var compressed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&compressed, gzip.BestSpeed) // a level that there is
@@ -81,7 +35,7 @@ func (m *Metrics) text() []byte {
 // scrape answers in Prometheus' text format. Prometheus takes it compressed. For other clients it is unpacked while
 // they read: a client that does not read keeps no text.
 func (m *Metrics) scrape(w http.ResponseWriter, r *http.Request) {
-	body := m.scrapes.get()
+	body := m.text()
 	w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
 	w.Header().Set("Vary", "Accept-Encoding")
 	if acceptsGzip(r) {

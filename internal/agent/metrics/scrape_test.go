@@ -8,47 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 )
-
-// However many scrape while metrics are gathered, one more gathering answers all of them: none gets what was gathered
-// before it asked, and none is refused.
-func TestScrapesShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		made, proceed := byte(0), make(chan struct{})
-		s := scrapes{make: func() []byte {
-			made++
-			<-proceed
-			return []byte{made}
-		}}
-		var all sync.WaitGroup
-		scrape := func(want byte) {
-			all.Go(func() {
-				if got := s.get(); got[0] != want {
-					t.Errorf("got answer %d, want %d", got[0], want)
-				}
-			})
-		}
-		for want := range byte(3) { // one alone, and many while it is made
-			for range 1 + 50*min(want, 1) {
-				scrape(want + 1)
-			}
-			synctest.Wait()
-			if want == 0 {
-				continue
-			}
-			proceed <- struct{}{}
-			synctest.Wait()
-		}
-		proceed <- struct{}{}
-		all.Wait()
-		if made != 3 {
-			t.Errorf("metrics were gathered %d times, want 3", made)
-		}
-	})
-}
 
 // Each client gets the metrics in a coding that it takes.
 func TestCodings(t *testing.T) {
