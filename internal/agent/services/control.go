@@ -180,24 +180,17 @@ func stillPending(wait context.Context, verb, name string, s kernel.Service) err
 		state(s.State), s.CheckPoint)
 }
 
-// failService is errdefs.Errorf with the classes and reasons of services.
+// failService is errdefs.Errorf with the reason of a service that does not exist.
 func failService(err error, doing string) error {
 	failed := errdefs.Errorf(err, "%s", doing)
 	var e *errdefs.Error
-	var code win32.Errno
-	if !errors.As(failed, &e) || !errors.As(err, &code) {
-		return failed
-	}
-	if class, known := serviceClass(code); known {
-		e.Class = class
-	}
-	if code == win32.ERROR_SERVICE_DOES_NOT_EXIST {
+	if errors.As(failed, &e) && errdefs.HasCode(err, win32.ERROR_SERVICE_DOES_NOT_EXIST) {
 		e.Reason = reason.ServiceNotFound
 	}
 	return failed
 }
 
-// serviceClass returns the class of a code that is more specific for a service than classOf is.
+// serviceClass returns the class of a code with which a service ended, if it says more than that it failed.
 func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
 	switch code {
 	case win32.ERROR_SERVICE_DISABLED, win32.ERROR_SERVICE_LOGON_FAILED, win32.ERROR_INVALID_SERVICE_ACCOUNT,
