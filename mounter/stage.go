@@ -104,8 +104,9 @@ type Volume struct {
 // GetVolume returns the sizes and the condition of the volume or the share that a path leads to. A quota of the account
 // with which the share is mapped counts.
 //
-// NodeGetVolumeStats needs the sizes, and fails with SizeErr without them. Up to CSI 1.12, a driver with VOLUME_CONDITION
-// returns a usage of zeros and the condition in place of SizeErr: kubelet ignores a condition without a usage.
+// NodeGetVolumeStats needs the sizes, and fails with SizeErr without them. Up to CSI 1.12, a driver with
+// VOLUME_CONDITION returns a usage of zeros and the condition in place of SizeErr: kubelet ignores a condition without
+// a usage.
 //
 //	&csi.VolumeCondition{Abnormal: v.Abnormal, Message: v.Message}
 //
