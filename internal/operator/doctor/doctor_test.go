@@ -81,9 +81,10 @@ func at(paths ...string) func(*treeview.Disk) {
 func TestDisksAndVolumes(t *testing.T) {
 	yes, no := true, false
 	const (
-		offline = "warning disk-offline: csi-proxyctl disk online 3"
-		files   = "have files removed, or its PersistentVolumeClaim grown"
-		resize  = "csi-proxyctl volume resize '" + id + "'"
+		systemLog = "errors of devices: Get-WinEvent System -MaxEvents 500 | ? ProviderName -Match 'disk|stor|ntfs|iscsi'"
+		offline   = "warning disk-offline: csi-proxyctl disk online 3"
+		files     = "have files removed, or its PersistentVolumeClaim grown"
+		resize    = "csi-proxyctl volume resize '" + id + "'"
 	)
 	for name, test := range map[string]struct {
 		change func(*treeview.Disk)
@@ -125,6 +126,11 @@ func TestDisksAndVolumes(t *testing.T) {
 			"note disk-not-of-kubernetes: "}},
 		"no answer": {func(d *treeview.Disk) { *d.Partitions[1].Volume = treeview.Volume{Unknown: "e", Unanswered: true} },
 			[]string{"problem volume-not-answering: look at its disk"}},
+		"no answer, and mounted": {func(d *treeview.Disk) {
+			d.Partitions[1].Volume.Unknown, d.Partitions[1].Volume.Unanswered = "e", true
+		}, []string{"problem volume-not-answering: look at its disk"}},
+		"failed at once, and mounted": {func(d *treeview.Disk) { d.Partitions[1].Volume.Unknown = "e" },
+			[]string{"problem volume-unreadable: " + systemLog}},
 		"no answer of Windows' own": {func(d *treeview.Disk) {
 			d.Partitions[1].Kind, d.Partitions[1].Volume.Unknown = "EFI system", "e"
 		}, nil},
