@@ -201,18 +201,18 @@ func TestChangesOfWhatHangsAreRefused(t *testing.T) {
 	undoes := On("UnmountVolume", Disk(1))
 	undoes.Undoes = true
 	for name, test := range map[string]struct {
-		hangs      func(ctx context.Context, n *Runner, i int) error
+		hangs      func(ctx context.Context, n *Runner) error
 		join, undo bool
 	}{
-		"a change": {join: true, hangs: func(ctx context.Context, n *Runner, _ int) error {
+		"a change": {join: true, hangs: func(ctx context.Context, n *Runner) error {
 			_, err := Change(ctx, n, On("FormatVolume", Disk(1)), hang)
 			return err
 		}},
-		"a phase of a change": {hangs: func(ctx context.Context, n *Runner, _ int) error {
+		"a phase of a change": {hangs: func(ctx context.Context, n *Runner) error {
 			_, err := Change(ctx, n, On("StageDisk", VolumeDevice("v")), inPhase)
 			return err
 		}},
-		"two reads": {undo: true, hangs: func(ctx context.Context, n *Runner, _ int) error {
+		"two reads": {undo: true, hangs: func(ctx context.Context, n *Runner) error {
 			_, err := Read(ctx, n, On("GetDiskStats", Disk(1)), hang)
 			return err
 		}},
@@ -221,10 +221,11 @@ func TestChangesOfWhatHangsAreRefused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := NewRunner(Config{})
 				proceed = make(chan struct{})
-				for i := range 2 {
+				for range 2 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					if err := test.hangs(ctx, n, i); !errdefs.HasReason(err, reason.StillRunning) {
+					err := test.hangs(ctx, n)
+					cancel()
+					if !errdefs.HasReason(err, reason.StillRunning) {
 						t.Fatalf("got %v, want that it runs", err)
 					}
 				}
