@@ -96,8 +96,8 @@ type seenBlank struct {
 	size         int64
 }
 
-// contentOfDisk names what an online disk without a data partition holds, "" for a blank one. A blank disk is read once:
-// seeing that takes some hundred reads, and seeing content few.
+// contentOfDisk names what an online disk without a data partition holds, "" for a blank one. A blank disk is read
+// once: seeing that takes some hundred reads, and seeing content few.
 func (o *op) contentOfDisk(d *disk, layout win32.DriveLayout, known *api.Disk) (string, error) {
 	blank := seenBlank{d.path, known.GetSerialNumber(), known.GetSizeBytes()}
 	if _, known := o.node.blank.Load(blank); known {

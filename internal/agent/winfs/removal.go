@@ -178,9 +178,9 @@ func (r *removal) removeEntry(in *level, name string) {
 	}
 }
 
-// enter opens a directory with content as the next level. With MaxOpenLevels open, it moves the directory up instead. If
-// that fails, because a file in it is open or the file system cannot move it, the uppermost level is closed and left to
-// the next pass.
+// enter opens a directory with content as the next level. With MaxOpenLevels open, it moves the directory up instead.
+// If that fails, because a file in it is open or the file system cannot move it, the uppermost level is closed and left
+// to the next pass.
 func (r *removal) enter(parent *level, loc *Location, path fmt.Stringer) {
 	if len(r.levels) > MaxOpenLevels {
 		if r.moveUp(loc, path) {

@@ -69,8 +69,8 @@ func (r *removal) removeOnce(loc *Location, path fmt.Stringer, isFile error) (at
 }
 
 // mountedAt returns the mount of a mount point that must be unmounted before it is removed. It returns nil for one that
-// is removed like a link: the mount manager does not know it, as workloads can make such ones of any volume; or its path
-// can change, and the mount manager takes only paths.
+// is removed like a link: the mount manager does not know it, as workloads can make such ones of any volume; or its
+// path can change, and the mount manager takes only paths.
 func (r *removal) mountedAt(l *File) *mounted {
 	id, ok := l.MountedVolume()
 	if !ok || !r.pinned() {
