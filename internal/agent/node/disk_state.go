@@ -248,9 +248,9 @@ func (d *disk) awaitState(online bool) (diskState, error) {
 	return state, nil
 }
 
-// dismountVolumes locks and dismounts the volumes of a disk that goes offline, which Windows does even to a disk in use.
-// A lock flushes its volume, and no program can mount the volume again until release is called. All volumes are locked
-// before the first is dismounted. One that stays in use is only flushed.
+// dismountVolumes locks and dismounts the volumes of a disk that goes offline, which Windows does even to a disk in
+// use. A lock flushes its volume, and no program can mount the volume again until release is called. All volumes are
+// locked before the first is dismounted. One that stays in use is only flushed.
 //
 // https://learn.microsoft.com/windows/win32/api/winioctl/ni-winioctl-fsctl_lock_volume
 // https://github.com/microsoft/WSL/blob/3e27a6a50177ce4e32e72f7b957aef5db5768062/src/windows/common/disk.cpp#L62

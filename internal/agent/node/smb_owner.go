@@ -45,7 +45,8 @@ func (o *op) withShare(key string, by winpath.Path, f func(s *sharing) error) er
 	return f(s)
 }
 
-// look returns the mapping of the share. If Windows lists none, it returns nil, and forgets what was known of the share.
+// look returns the mapping of the share. If Windows lists none, it returns nil, and forgets what was known of the
+// share.
 func (s *sharing) look() (*kernel.SMBGlobalMapping, error) {
 	mapping, err := s.fs.Mapping(s.key)
 	if err == nil && mapping == nil {
@@ -178,8 +179,8 @@ func (s *sharing) unmap() error {
 	return nil
 }
 
-// mapOver maps the share, in place of an existing mapping if one is listed. The steps own a mapping that they make where
-// there was none, and one that replaces a mapping of theirs.
+// mapOver maps the share, in place of an existing mapping if one is listed. The steps own a mapping that they make
+// where there was none, and one that replaces a mapping of theirs.
 func (s *sharing) mapOver(listed bool, userName string, password Secret) error {
 	owned := s.known.Made == records.Made
 	if !listed {
