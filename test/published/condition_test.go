@@ -46,6 +46,9 @@ func TestConditionOfDisk(t *testing.T) {
 
 	n.SetDiskOnline(1, false)
 	illAt(t, m, reason.DiskNotFound, staging, publish)
+	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_NOT_READY) // in place of no such volume
+	illAt(t, m, reason.DiskNotFound, staging, publish)
+	end()
 	n.SetDiskOnline(1, true)
 	wellAt(t, m, staging, publish)
 	n.DetachDisk(1)
