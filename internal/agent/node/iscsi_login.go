@@ -109,13 +109,13 @@ func (l iscsiLogin) options(p portal, name targetName) kernel.ISCSILogin {
 }
 
 func (o *op) connect(p portal, name targetName, login iscsiLogin) error {
+	o.node.expectDisks(name) // also of a login whose answer was lost, or that an agent made before it died
 	if connected, err := o.isConnected(name); connected || err != nil {
 		if err == nil && login.Authentication != api.AuthenticationType_NONE {
 			errdefs.NotDone(o.run.Context, string(name)+" is connected already; these credentials were not tried")
 		}
 		return err
 	}
-	o.node.expectDisks(name) // a login whose answer is lost brings disks as well
 	err := o.initiator().login(login.options(p, name))
 	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)

@@ -79,7 +79,7 @@ func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUn
 // with a lost connection are not.
 func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 	for name, test := range map[string]struct {
-		login, lost bool          // by the agent; it has lost its connection since
+		login, lost bool          // by this agent; it has lost its connection since
 		ago         time.Duration // since the login
 		comes       time.Duration // the disk, from now on
 		want        []string
@@ -87,11 +87,12 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 	}{
 		"after a login": {login: true, comes: 4 * time.Second, want: []string{"7"}, least: 4 * time.Second,
 			most: 4500 * time.Millisecond},
-		"too late":                  {login: true, comes: time.Hour, least: arrivalTime, most: arrivalTime + time.Second/2},
-		"at once":                   {login: true, want: []string{"7"}},
-		"long after a login":        {login: true, ago: arrivalTime + time.Second, comes: time.Hour},
-		"the connection is lost":    {login: true, lost: true, comes: time.Hour},
-		"connected by somebody":     {comes: 4 * time.Second},
+		"too late":               {login: true, comes: time.Hour, least: arrivalTime, most: arrivalTime + time.Second/2},
+		"at once":                {login: true, want: []string{"7"}},
+		"long after a login":     {login: true, ago: arrivalTime + time.Second, comes: time.Hour},
+		"the connection is lost": {login: true, lost: true, comes: time.Hour},
+		"connected already, perhaps by an agent that died": {comes: 4 * time.Second, want: []string{"7"},
+			least: 4 * time.Second, most: 4500 * time.Millisecond},
 		"connected, and disk there": {want: []string{"7"}},
 	} {
 		t.Run(name, func(t *testing.T) {
