@@ -186,7 +186,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 		"no such disk": {func(_ testing.TB, n *csiproxytest.Node) { n.DetachDisk(99) }, "disk 99: no such disk"},
 		"no such function": {func(_ testing.TB, n *csiproxytest.Node) {
 			n.Fail(csiproxytest.Calls{Function: "DeviceIoControll"}, csiproxytest.ERROR_NOT_READY)
-		}, `there is no kernel function "DeviceIoControll"; did you mean DeviceIoControl?`},
+		}, `unknown kernel function "DeviceIoControll"; did you mean DeviceIoControl?`},
 		"no such method": {func(_ testing.TB, n *csiproxytest.Node) {
 			n.Cut(csiproxytest.Calls{Method: "volume/MontVolume"})
 		}, `"volume/MontVolume" matches no method that is served; did you mean volume/MountVolume?`},

@@ -10,7 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// A directory below a working directory or above one is no mistake; another one is.
+// A rule's directory is in order below or above a working directory; any other one is reported.
 func TestDirectoriesOutside(t *testing.T) {
 	p, err := policy.Parse("file", []byte("apiVersion: csi-proxy/v1alpha1\nkind: Policy\nrules:\n- name: a\n"+
 		"  clients: [{any: true}]\n  methods: [read]\n"+

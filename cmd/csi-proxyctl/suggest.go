@@ -113,7 +113,7 @@ func flagError(c *cobra.Command, err error) error {
 // unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
 func unknownCalls(function, method string) string {
 	if function != "" && faults.FunctionNamed(function) == "" {
-		return fmt.Sprintf("there is no kernel function %q%s", function, didYouMean(function, kernel.Functions()))
+		return fmt.Sprintf("unknown kernel function %q%s", function, didYouMean(function, kernel.Functions()))
 	}
 	mask, err := policy.ParseMask(method)
 	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
@@ -68,7 +69,7 @@ func (o *Observer) list(paths map[string]string, directory, host string) {
 	entries, err := os.ReadDir(host)
 	OK(o.t, err)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".csi-proxy-reparse") {
+		if hostfiles.IsReserved(entry.Name()) {
 			continue // what an interrupted call left: Windows does not see it
 		}
 		path := directory + `\` + entry.Name()

@@ -55,7 +55,7 @@ func (s *sharing) look() (*kernel.SMBGlobalMapping, error) {
 	return mapping, err
 }
 
-// forget drops what is known of a share that is no longer mapped.
+// forget deletes the records of a share that is no longer mapped, in memory and on disk.
 func (s *sharing) forget() {
 	s.node.mapped.Delete(s.key)
 	s.node.asked.Delete(s.key)

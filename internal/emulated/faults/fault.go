@@ -87,7 +87,7 @@ func (f Fault) problem() string {
 		return "it needs a kernel function or an API method"
 	case f.Function != "" && FunctionNamed(f.Function) == "":
 		suggestion := cmp.Or(similar.Meant(f.Function, kernel.Functions()), "; the journal shows the functions of calls")
-		return fmt.Sprintf("there is no kernel function %q", f.Function) + suggestion
+		return fmt.Sprintf("unknown kernel function %q", f.Function) + suggestion
 	case f.Method != "" && maskErr != nil:
 		return maskErr.Error()
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):

@@ -58,9 +58,9 @@ func (r *report) mappings() {
 			"--remove-smb-mount-on-windows of the driver for Azure Files")
 }
 
-// mapping judges one mapping by whether the server lets this node in, and without a link that leads there by what
-// Windows says: disconnected is an idle session as well, and so is no finding by itself. It reports whether it found
-// something.
+// mapping judges one mapping by whether the server lets this node in. A mapping to which no link leads is judged by its
+// status in Windows; "disconnected" alone is no finding then, because an idle session has that status as well. It
+// reports whether it found something.
 func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	share := argument{"SHARE", m.GetRemotePath()}
 	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}

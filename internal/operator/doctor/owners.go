@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
-// GlobalmountKey returns the key of a path in Facts.Staged, "" if it is no globalmount of kubelet.
+// GlobalmountKey returns the key of a globalmount of kubelet in Facts.Staged, and "" for any other path.
 func GlobalmountKey(path string) string {
 	if _, _, staged := kubeletpath.ParseStaged(path); !staged {
 		return ""
@@ -43,7 +43,8 @@ func (r *report) ours(path string) bool {
 // below matches paths below kubelet's directory, where the agent does not tell it.
 var below = regexp.MustCompile(`(?i)\\kubelet\\`)
 
-// owners judges who uses the disks: several CSI drivers one disk, or something that is none.
+// owners reports disks that several CSI drivers have staged, and disks that are mounted outside of kubelet's
+// directories.
 func (r *report) owners() {
 	for _, d := range r.Tree.Disks {
 		if d.IsSystem() {
