@@ -241,7 +241,7 @@ func TestChanges(t *testing.T) {
 	s.want(403, "does not set disks; use", "/call/Remove", `{"document":{"disks":[{"disks":99}]}}`)
 	s.want(403, "does not set bundle; use", "/call/Add", `{"document":{"disks":[{"size":1073741824,"bundle":"/etc/x"}]}}`)
 	s.want(400, "not a gRPC error code", "/call/AddFault", `{"fault":{"method":"disk","status":"NOT_READY"}}`)
-	s.want(400, "no kernel function", "/call/AddFault", `{"fault":{"function":"Foo","hang":true}}`)
+	s.want(400, "unknown kernel function", "/call/AddFault", `{"fault":{"function":"Foo","hang":true}}`)
 	s.want(400, "unknown field", "/call/AddFault", `{"fault":{"functions":"Foo"}}`)
 	s.want(403, "does not call Get", "/call/Get", `{"part":"hostPath","windowsPath":"C:\\"}`)
 	s.want(403, "does not set smbUsers", "/call/Change", `{"document":{"smbUsers":[]}}`)
