@@ -7,7 +7,7 @@
 //     and the node reboots.
 //   - sweep disturbs every kernel call of every method that changes something, one at a time in each way. An example's
 //     undisturbed run shows which kernel calls there are, so a call that is added to an operation is disturbed without
-//     anybody writing it down.
+//     anybody writing it down. What that run must leave is written in testdata/effects.txt.
 //
 // `make test-long` sets CSI_PROXY_LONG, which tries every point of the sweep instead of a sample, with more kills and a
 // longer load. CSI_PROXY_LONG=all tries every point, CSI_PROXY_CRASHES and CSI_PROXY_SOAK set the number of kills and

@@ -3,6 +3,8 @@
 package reliability
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -24,6 +28,7 @@ type state struct {
 	Files     map[string]string // on volumes, with their content
 	Bystander bool              // its image is byte for byte unchanged
 	Mappings  []string
+	Secret    bool // the initiator's, for mutual CHAP
 	Portals   int
 	Targets   []string
 	Sessions  int
@@ -76,8 +81,16 @@ func (w *world) network(s *state) {
 	w.t.Helper()
 	mappings, err := w.emulated.SMBGlobalMappings()
 	w.OK(err)
-	for _, m := range mappings {
-		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status))
+	kept := w.kept()
+	s.Secret = kept.ISCSI.Mutual != nil
+	for i, m := range mappings {
+		credentials := "other credentials"
+		if at := kept.SMB.Mappings[i]; slices.ContainsFunc(kept.SMB.Users, func(u smb.Account) bool {
+			return bytes.Equal(u.Verifier, at.Verifier) && !at.Bare
+		}) {
+			credentials = "an account's credentials"
+		}
+		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status)+", "+credentials)
 	}
 	slices.Sort(s.Mappings)
 	for _, service := range w.emulated.Services() {
@@ -93,4 +106,19 @@ func (w *world) network(s *state) {
 	sessions, err := w.emulated.ISCSISessionList()
 	w.OK(err)
 	s.Sessions = sessions.Count
+}
+
+// kept is what the node keeps in its file and shows to no caller.
+type kept struct {
+	SMB   smb.State
+	ISCSI iscsi.State
+}
+
+func (w *world) kept() kept {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.node.StateDir, "node.json"))
+	w.OK(err)
+	var file struct{ Node kept }
+	w.OK(json.Unmarshal(text, &file))
+	return file.Node
 }

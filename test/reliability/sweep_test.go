@@ -53,23 +53,6 @@ func stepOfSweep() int {
 	return 151
 }
 
-// TestRepeats: once more, each call succeeds and changes nothing.
-func TestRepeats(t *testing.T) {
-	for _, e := range sweptCalls() {
-		t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
-			t.Parallel()
-			w, i := e.interruption()
-			i.Setup(t)
-			w.OK(e.call(w))
-			before := w.state()
-			w.OK(e.again(w))
-			if diff := cmp.Diff(before, w.state()); diff != "" {
-				t.Errorf("once more it changes something (-once +twice):\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
 	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i) })
