@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -48,6 +49,13 @@ func TestMostCallsThatWaitForDisks(t *testing.T) {
 		n.OK(n.Unstage(staging))
 		if len(ended) > 0 {
 			t.Fatalf("another call does not wait: %v", <-ended)
+		}
+		facts, err := n.Admin(t).GetFacts(t.Context(), &admin.GetFactsRequest{})
+		n.OK(err)
+		clients := facts.GetLimits().GetClients()
+		if len(clients) != 1 || clients[0].GetWaits().GetUsed() != most || clients[0].GetWaits().GetLimit() != most ||
+			clients[0].GetCalls().GetUsed() < most || clients[0].GetRefused() != int64(round+1) {
+			t.Errorf("in the agent's facts: %v", facts.GetLimits())
 		}
 		cancel()
 		for range most {

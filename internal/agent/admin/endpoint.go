@@ -46,6 +46,9 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 					}
 					facts := FactsOf(ctx, n, request.GetParts()...)
 					facts.Policy = decisions(a.Policy())
+					if serving := a.API(); serving != nil {
+						facts.Limits = serving.Limits()
+					}
 					return facts, nil
 				}),
 		},

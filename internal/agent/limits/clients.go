@@ -50,6 +50,9 @@ type Client struct {
 	reserved  int // of the slots
 	waiters   int
 	notLogged int
+
+	refused     int
+	lastRefused time.Time
 }
 
 // New returns Clients without entries.

@@ -59,9 +59,9 @@ func (c *Conn) OpenCall() (done func(), err error) {
 	shared := client.calls >= cs.limits.ClientReserved
 	switch {
 	case client.calls >= cs.limits.ClientCalls:
-		return nil, tooManyCalls(cs.limits.ClientCalls, "this process")
+		return nil, client.tooManyCallsLocked(cs.limits.ClientCalls, "this process")
 	case shared && cs.calls >= cs.limits.Calls:
-		return nil, tooManyCalls(cs.limits.Calls, "all processes")
+		return nil, client.tooManyCallsLocked(cs.limits.Calls, "all processes")
 	}
 	add := func(n int) {
 		client.calls += n
@@ -85,7 +85,7 @@ func (c *Conn) OpenWait() (done func(), err error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if c.waits >= cs.limits.ConnectionWaits {
-		return nil, errdefs.Unavailable.Errorf(reason.TooManyCalls,
+		return nil, c.client.refuseLocked(errdefs.Unavailable,
 			"%d calls of this connection wait for their disks already, and no more may, or its other calls would wait as well; "+
 				"nothing was changed. Try again later, as kubelet does", c.waits)
 	}
@@ -97,8 +97,14 @@ func (c *Conn) OpenWait() (done func(), err error) {
 	}, nil
 }
 
-func tooManyCalls(limit int, whose string) error {
-	return errdefs.ResourceExhausted.Errorf(reason.TooManyCalls,
+// refuseLocked counts a call that is refused, and returns its error.
+func (c *Client) refuseLocked(class errdefs.Class, format string, args ...any) error {
+	c.refused, c.lastRefused = c.refused+1, time.Now()
+	return class.Errorf(reason.TooManyCalls, format, args...)
+}
+
+func (c *Client) tooManyCallsLocked(limit int, whose string) error {
+	return c.refuseLocked(errdefs.ResourceExhausted,
 		"%d calls of %s are open already; end those that are not needed, or try again later", limit, whose)
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
@@ -137,7 +136,7 @@ func (c *Client) tooManyLocked() error {
 			}
 		}
 	}
-	return errdefs.ResourceExhausted.Errorf(reason.TooManyCalls,
+	return c.refuseLocked(errdefs.ResourceExhausted,
 		"%d operations of %s are running, as many as may, and none ended within %v: %s, the oldest for %v; try again later",
 		limit, whose, cs.limits.Wait, most(running), time.Since(oldest).Round(time.Second))
 }

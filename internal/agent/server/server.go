@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"k8s.io/klog/v2"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/limits"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
@@ -153,6 +154,9 @@ func (s *Server) Endpoints() []Endpoint { return slices.Clone(s.endpoints) }
 func (s *Server) Accepts(name string) bool {
 	return slices.ContainsFunc(s.running, func(r *running) bool { return r.endpoint.Name == name && r.accepts.Load() })
 }
+
+// Limits returns the limits of the endpoints' clients, and how full they are.
+func (s *Server) Limits() *admin.Limits { return s.clients.Facts() }
 
 // Path returns where clients find an endpoint.
 func (s *Server) Path(e Endpoint) string { return s.listeners.Path(e.Name) }

@@ -444,3 +444,38 @@ func TestEndpoints(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits: a process that has used up its places is named, and so is one that had calls refused lately.
+func TestLimits(t *testing.T) {
+	usage := func(used int64) *admin.Usage { return &admin.Usage{Used: used, Limit: 4} }
+	look := "if calls hang, another finding says so: their places are free when they end"
+	for name, test := range map[string]struct {
+		limits *admin.Limits
+		want   []string
+	}{
+		"below": {&admin.Limits{Calls: usage(3), Clients: []*admin.Client{{Calls: usage(3), Operations: usage(3),
+			Connections: usage(3), Waits: usage(3)}}}, nil},
+		"calls":      {&admin.Limits{Clients: []*admin.Client{{Calls: usage(4)}}}, []string{"problem too-many-calls: " + look}},
+		"operations": {&admin.Limits{Clients: []*admin.Client{{Operations: usage(5)}}}, []string{"problem too-many-calls: " + look}},
+		"waits": {&admin.Limits{Clients: []*admin.Client{{Waits: usage(4)}}}, []string{"problem too-many-calls: kubectl get " +
+			"volumeattachment: which volumes Kubernetes has attached to this node"}},
+		"connections": {&admin.Limits{Clients: []*admin.Client{{Connections: usage(4)}}},
+			[]string{"warning too-many-connections: let the driver close what it opens; until then, restart its pod"}},
+		"refused lately": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Minute)}}},
+			[]string{"warning too-many-calls: " + look}},
+		"refused once": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Hour)}}}, nil},
+		"of all": {&admin.Limits{Calls: usage(4), Connections: usage(4), Clients: []*admin.Client{{Calls: usage(3)}}},
+			[]string{"problem too-many-calls: " + look,
+				"warning too-many-connections: let the first of these close what it opens; until then, restart its pod"}},
+	} {
+		wantVerdicts(t, name, doctor.Facts{Seen: &admin.GetFactsResponse{Limits: test.limits}}, test.want...)
+	}
+	findings := doctor.Examine(doctor.Facts{Seen: &admin.GetFactsResponse{Limits: &admin.Limits{Clients: []*admin.Client{
+		{Process: "pid 7 a.exe", Calls: usage(4), Operations: usage(2), Connections: usage(1), Queued: 2, Refused: 3,
+			RefusedAge: durationpb.New(time.Second)}}}}})
+	want := []string{"pid 7 a.exe: 4 of 4 calls open, 2 of 4 operations running, 1 of 4 connections",
+		"2 calls wait until an operation ends", "3 calls were refused with TOO_MANY_CALLS, the last 1s ago"}
+	if len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) || !strings.HasSuffix(findings[0].What, ": pid 7 a.exe") {
+		t.Errorf("got %+v, want one finding of pid 7 with %q", findings, want)
+	}
+}

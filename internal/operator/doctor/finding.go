@@ -106,6 +106,7 @@ func (f Facts) checks() []check {
 		{(*report).privileges, notSeen(), "missing-privilege"},
 		{(*report).policy, notSeen(), "policy-refuses"},
 		{(*report).operations, notSeen(), "hung-operation slow-operation"},
+		{(*report).limits, notSeen(), "too-many-calls too-many-connections"},
 		{(*report).contents, noContents, "disk-not-answering disk-unreadable disk-not-blank"},
 		{(*report).sessions, notSeen(admin.Part_PART_SESSIONS), "iscsi-disconnected"},
 		{(*report).disks, noTree, "disk-offline disk-read-only partition-smaller"},
