@@ -92,7 +92,7 @@ func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, e
 type Volume struct {
 	Total, Used, Available int64 // bytes; Windows has no inodes
 	// SizeErr is why the sizes are not known and 0, nil if they are. It is a *csiproxy.Error, such as
-	// csiproxy.ErrNotMounted.
+	// csiproxy.ErrNotMounted, or for a share ErrServerUnreachable, ErrCredentials or ErrShareNotFound.
 	SizeErr error
 
 	Abnormal bool   // something is wrong, also without SizeErr

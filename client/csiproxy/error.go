@@ -35,6 +35,7 @@ type Error struct {
 	Message string
 
 	noAgent bool
+	server  bool           // does not answer: the server of the share whose sizes are asked for
 	status  *status.Status // as received, or nil
 	err     error
 }
@@ -159,7 +160,7 @@ var (
 		[]string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
 	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.
 	ErrServerUnreachable error = &kind{text: "server unreachable", match: func(e *Error) bool {
-		return (e.Group == "smb" || e.Method == "StageShare") && e.Code == codes.Unavailable && e.Reason != ""
+		return e.server || (e.Group == "smb" || e.Method == "StageShare") && e.Code == codes.Unavailable && e.Reason != ""
 	}}
 	// ErrCredentials: the SMB server or iSCSI target refuses the credentials.
 	ErrCredentials error = &kind{text: "credentials refused",

@@ -23,14 +23,14 @@ func TestConditionOfDisk(t *testing.T) {
 	n, m := start(t)
 	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
 	check(t, "publishing", m.Publish(t.Context(), staging, publish))
-	wellAt(t, m, staging, publish)
+	wellAt(t, m, "volume", staging, publish)
 
 	filler := n.HostPath(staging + `\filler`)
 	check(t, "making a file", os.WriteFile(filler, nil, 0o600))
 	check(t, "filling the volume", os.Truncate(filler, 96<<30/10))
 	illAt(t, m, reason.NearlyFull, staging, publish)
 	check(t, "making room", os.Truncate(filler, 8<<30))
-	wellAt(t, m, staging, publish)
+	wellAt(t, m, "volume", staging, publish)
 
 	end := n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_DISK_CORRUPT)
 	illAt(t, m, "DISK_CORRUPT", staging, publish)
@@ -50,7 +50,7 @@ func TestConditionOfDisk(t *testing.T) {
 	illAt(t, m, reason.DiskNotFound, staging, publish)
 	end()
 	n.SetDiskOnline(1, true)
-	wellAt(t, m, staging, publish)
+	wellAt(t, m, "volume", staging, publish)
 	n.DetachDisk(1)
 	illAt(t, m, reason.DiskNotFound, staging, publish)
 	check(t, "unmounting", m.Unstage(t.Context(), staging))
@@ -68,40 +68,50 @@ func TestConditionOfShare(t *testing.T) {
 	stage := func() { check(t, "staging", m.StageShare(t.Context(), anyShare, staging, credentials)) }
 	stage()
 	check(t, "publishing", m.Publish(t.Context(), staging, publish))
-	wellAt(t, m, staging, publish)
+	wellAt(t, m, "share", staging, publish)
 	var end func()
 	for _, c := range []struct {
 		what, reason string
+		kind         error
 		breaks, heal func()
 	}{
-		{"the server is down", reason.NotAnswering, func() { n.StopSMBServer("fs.emulated") },
+		{"the server is down", reason.NotAnswering, csiproxy.ErrServerUnreachable, func() { n.StopSMBServer("fs.emulated") },
 			func() { n.StartSMBServer("fs.emulated") }},
-		{"the share is gone", "BAD_NET_NAME", func() { n.RemoveSMBShare("fs.emulated", "share") },
+		{"the share is gone", "BAD_NET_NAME", csiproxy.ErrShareNotFound, func() { n.RemoveSMBShare("fs.emulated", "share") },
 			func() { n.AddSMBShare("fs.emulated", "share") }},
-		{"the password is another", "LOGON_FAILURE", func() { n.SetSMBPassword("csi", "rotated") },
+		{"the password is another", "LOGON_FAILURE", csiproxy.ErrCredentials, func() { n.SetSMBPassword("csi", "rotated") },
 			func() { n.SetSMBPassword("csi", "csi-password") }},
-		{"the account may not read it", "ACCESS_DENIED", func() {
+		{"the account may not read it", "ACCESS_DENIED", nil, func() {
 			end = n.Fail(csiproxytest.Calls{Function: "OpenFile", Object: `\UNC\`}, csiproxytest.ERROR_ACCESS_DENIED)
 		}, func() { end() }},
-		{"the node rebooted", "ACCESS_DENIED", n.Reboot, stage}, // and forgot the credentials of the mapping
+		{"the node rebooted", "ACCESS_DENIED", nil, n.Reboot, stage}, // and forgot the credentials of the mapping
 	} {
 		c.breaks()
 		t.Log(c.what)
 		illAt(t, m, c.reason, staging, publish)
+		for _, kind := range []error{csiproxy.ErrServerUnreachable, csiproxy.ErrCredentials, csiproxy.ErrShareNotFound} {
+			if v, _ := m.GetVolume(t.Context(), staging); errors.Is(v.SizeErr, kind) != (kind == c.kind) {
+				t.Errorf("the sizes fail with %v, and it is %q: %v", v.SizeErr, kind, errors.Is(v.SizeErr, kind))
+			}
+		}
 		c.heal()
-		wellAt(t, m, staging, publish)
+		wellAt(t, m, "share", staging, publish)
+	}
+	hung := csiproxy.SizeError(&csiproxy.GetVolumeResponse{Reason: reason.NotAnswering, VolumeId: `\\?\Volume{1}\`})
+	if errors.Is(hung, csiproxy.ErrServerUnreachable) {
+		t.Errorf("a volume that hangs has no server: %v", hung)
 	}
 	_, err := n.SMB.RemoveSmbGlobalMapping(t.Context(),
 		&csiproxy.RemoveSmbGlobalMappingRequest{RemotePath: anyShare})
 	check(t, "another driver's unmapping", err)
-	wellAt(t, m, staging, publish)
+	wellAt(t, m, "share", staging, publish)
 }
 
-func wellAt(t *testing.T, m *mounter.Mounter, paths ...string) {
+func wellAt(t *testing.T, m *mounter.Mounter, what string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		c, err := m.GetVolume(t.Context(), path)
-		if c.Abnormal || c.Reason != "" || c.Message == "" || c.SizeErr != nil || c.Total == 0 || err != nil {
+		if c.Abnormal || c.Reason != "" || c.Message != "the "+what+" is mounted" || c.SizeErr != nil || c.Total == 0 || err != nil {
 			t.Errorf("the condition at %s is %+v, %v, want normal, sizes and a message", path, c, err)
 		}
 	}

@@ -64,7 +64,7 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id,
 			path), nil
 	case err == nil:
-		return stateOf(usage, path), nil
+		return stateOf("volume", usage, path), nil
 	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
 		return abnormal(damaged, "%v", err), nil
 	case errdefs.HasReason(err, reason.NotAnswering):
@@ -86,7 +86,7 @@ func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetV
 	usage, err := o.shareUsage(target, at)
 	switch {
 	case err == nil:
-		return stateOf(usage, path), nil
+		return stateOf("share", usage, path), nil
 	case errdefs.HasReason(err, reason.Policy), o.run.Context.Err() != nil: // the share may be well
 		return nil, err
 	case errdefs.HasReason(err, reason.NotAnswering), unreachable(err):
@@ -106,8 +106,8 @@ func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetV
 }
 
 // stateOf returns the state of what has told its sizes.
-func stateOf(usage Usage, path winpath.Path) *api.GetVolumeResponse {
-	v := &api.GetVolumeResponse{Message: "the volume is mounted"}
+func stateOf(what string, usage Usage, path winpath.Path) *api.GetVolumeResponse {
+	v := &api.GetVolumeResponse{Message: "the " + what + " is mounted"}
 	if usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart {
 		v = abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
 	}
