@@ -96,7 +96,7 @@ func (e swept) interruption() (*world, *csiproxytest.Interruption) {
 	w := &world{}
 	return w, &csiproxytest.Interruption{
 		Setup: func(t testing.TB) *csiproxytest.Node {
-			*w = *newWorld(t)
+			w.start(t)
 			if e.prepare != nil {
 				e.prepare(w)
 			}

@@ -67,17 +67,23 @@ func sweepScenario() *scenario.Scenario {
 	return &s
 }
 
-// newWorld starts a node and mounts the bystander's volume, with data in it.
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t}
+	w := &world{}
+	w.start(t)
+	return w
+}
+
+// start starts a node and mounts the bystander's volume, with data in it.
+func (w *world) start(t testing.TB) {
+	t.Helper()
+	*w = world{t: t}
 	options := emulated.Options{Scenario: sweepScenario(), Before: w.beforeHost}
 	w.node = testnode.Start(t, testnode.Options{Emulated: options})
 	w.emulated, w.Calls = w.node.Emulated, caller.By(t, w.node.InProcess())
 	w.OK(mountAt(bystander, bystanderPath)(w))
 	w.write(bystanderPath+`\data`, "precious")
 	w.bystander = w.node.DiskDigest(bystander)
-	return w
 }
 
 // beforeHost is called before each operation on the host's files.
