@@ -107,23 +107,39 @@ func (o *op) refuseUnwritable(id winpath.VolumeID, disks []uint32, refused error
 	return nil
 }
 
-// query sends a control code that has no input and output of a bounded size.
-func query[T any](h kernel.Handle, code uint32, size int, parse func([]byte) (T, error)) (T, error) {
-	buffer := make([]byte, size)
-	n, err := h.DeviceIoControl(code, nil, buffer)
-	if err != nil {
-		var zero T
-		return zero, err
+// query sends a control code. Its answer is mostly of the given size; a longer one, of up to 1 MiB, is asked for again.
+func query[T any](h kernel.Handle, code uint32, in []byte, size int, parse func([]byte) (T, error)) (answer T,
+	err error) {
+	for ; ; size *= 8 {
+		out := make([]byte, size)
+		n, err := h.DeviceIoControl(code, in, out)
+		if errdefs.HasCode(err, win32.ERROR_MORE_DATA, win32.ERROR_INSUFFICIENT_BUFFER) && size < 1<<20 {
+			continue
+		}
+		if err != nil {
+			return answer, err
+		}
+		return parse(out[:n])
 	}
-	return parse(buffer[:n])
+}
+
+// ask is query for a device that is opened for this one question.
+func ask[T any](o *op, device string, code uint32, in []byte, size int, parse func([]byte) (T, error)) (answer T,
+	err error) {
+	h, err := o.kernel.OpenDevice(device, 0)
+	if err != nil {
+		return answer, err
+	}
+	defer h.Close()
+	return query(h, code, in, size, parse)
 }
 
 func (d *disk) geometry() (win32.DiskGeometryEx, error) {
-	return query(d, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, 256, win32.ParseDiskGeometryEx)
+	return query(d, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, 256, win32.ParseDiskGeometryEx)
 }
 
 func (d *disk) attributes() (win32.GetDiskAttributes, error) {
-	return query(d, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, 16, win32.ParseGetDiskAttributes)
+	return query(d, win32.IOCTL_DISK_GET_DISK_ATTRIBUTES, nil, 16, win32.ParseGetDiskAttributes)
 }
 
 // setAttributes changes the attributes in mask, persistently. The structure's version is 40 in published code and 16
@@ -140,17 +156,7 @@ func (d *disk) setAttributes(attributes, mask uint64) error {
 
 // layout reads the partition table.
 func (d *disk) layout() (win32.DriveLayout, error) {
-	for size := 48 + 144*128; ; size *= 2 {
-		buffer := make([]byte, size)
-		n, err := d.DeviceIoControl(win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, buffer)
-		if errdefs.HasCode(err, win32.ERROR_INSUFFICIENT_BUFFER, win32.ERROR_MORE_DATA) && size < 1<<20 {
-			continue
-		}
-		if err != nil {
-			return win32.DriveLayout{}, err
-		}
-		return win32.ParseDriveLayout(buffer[:n])
-	}
+	return query(d, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, win32.SizeofDriveLayout(128), win32.ParseDriveLayout)
 }
 
 func (d *disk) setLayout(layout win32.DriveLayout) error {

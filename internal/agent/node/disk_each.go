@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -72,7 +71,7 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 		return found, err
 	}
 	defer h.Close()
-	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber)
+	number, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 12, win32.ParseStorageDeviceNumber)
 	if err != nil {
 		return found, err
 	}
@@ -90,27 +89,12 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 	return found, err
 }
 
-// seenBlank is a disk that was seen to be blank.
-type seenBlank struct {
-	path, serial string
-	size         int64
-}
-
-// contentOfDisk names what an online disk without a data partition holds, "" for a blank one. A blank disk is read
-// once: seeing that takes some hundred reads, and seeing content few.
-func (o *op) contentOfDisk(d *disk, layout win32.DriveLayout, known *api.Disk) (string, error) {
-	blank := seenBlank{d.path, known.GetSerialNumber(), known.GetSizeBytes()}
-	if _, known := o.node.blank.Load(blank); known {
-		return "", nil
-	}
-	open, err := o.openDisk(d.number, win32.GENERIC_READ)
+// contentOfDisk names what an online disk without a data partition holds, "" for a blank one.
+func (o *op) contentOfDisk(number uint32, layout win32.DriveLayout, size int64) (string, error) {
+	d, err := o.openDisk(number, win32.GENERIC_READ)
 	if err != nil {
 		return "", err
 	}
-	defer open.Close()
-	content, err := open.contentBeside(layout, known.GetSizeBytes())
-	if err == nil && content == "" {
-		o.node.blank.Store(blank, true)
-	}
-	return content, err
+	defer d.Close()
+	return d.contentBeside(layout, size)
 }

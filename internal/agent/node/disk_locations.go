@@ -101,7 +101,7 @@ func (d *disk) placed(location DiskLocation, busType uint32) (*diskPlace, error)
 }
 
 func (d *disk) location() (DiskLocation, error) {
-	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, 8, win32.ParseSCSIAddress)
+	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, nil, 8, win32.ParseSCSIAddress)
 	if err != nil {
 		return DiskLocation{}, err
 	}

@@ -44,7 +44,7 @@ func isLate(err error) bool {
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/mountmgr/ni-mountmgr-ioctl_mountmgr_query_points
 func (o *op) partitionVolume(disk uint32, p win32.Partition) (diskVolume, error) {
 	device, err := ask(o, partitionDevice(disk, p.Number), win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME, nil,
-		win32.ParseMountdevName)
+		1024, win32.ParseMountdevName)
 	if err != nil {
 		return diskVolume{}, err
 	}
@@ -66,7 +66,7 @@ func (o *op) partitionVolume(disk uint32, p win32.Partition) (diskVolume, error)
 // volumeWithDevice returns the volume whose device has a name like \Device\HarddiskVolume1.
 func (o *op) volumeWithDevice(device string) (winpath.VolumeID, error) {
 	points, err := ask(o, kernel.MountManager, win32.IOCTL_MOUNTMGR_QUERY_POINTS,
-		win32.MountPoint{Device: device}.Bytes(), win32.ParseMountPoints)
+		win32.MountPoint{Device: device}.Bytes(), 1024, win32.ParseMountPoints)
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) { // it does not know the device
 		err = errNoName
 	}
@@ -81,24 +81,4 @@ func (o *op) volumeWithDevice(device string) (winpath.VolumeID, error) {
 		}
 	}
 	return winpath.VolumeID{}, errNoName
-}
-
-// ask opens a device for one control code, whose answer may be of any length up to 64 KiB.
-func ask[T any](o *op, device string, code uint32, in []byte, parse func([]byte) (T, error)) (answer T, err error) {
-	h, err := o.kernel.OpenDevice(device, 0)
-	if err != nil {
-		return answer, err
-	}
-	defer h.Close()
-	for size := 1024; ; size *= 8 {
-		out := make([]byte, size)
-		n, err := h.DeviceIoControl(code, in, out)
-		if errdefs.HasCode(err, win32.ERROR_MORE_DATA, win32.ERROR_INSUFFICIENT_BUFFER) && size < 1<<16 {
-			continue
-		}
-		if err != nil {
-			return answer, err
-		}
-		return parse(out[:n])
-	}
 }

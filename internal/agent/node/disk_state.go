@@ -121,7 +121,8 @@ func (o *op) makeOnline(d *disk) (diskState, error) {
 // makeWritable clears READ_ONLY. Windows mounts the volumes of an online disk anew for it, which takes them from the
 // pods that use them: https://github.com/kubernetes-sigs/vsphere-csi-driver/issues/1631
 func (o *op) makeWritable(d *disk) error {
-	for _, v := range o.presentVolumes(d) {
+	volumes, _ := o.presentVolumes(d)
+	for _, v := range volumes {
 		if paths, err := o.kernel.VolumePathNames(v.id.String()); err == nil && len(paths) > 0 {
 			o.log().Info("A disk becomes writable while its volume is mounted: pods may lose the volume",
 				"disk", d.number, "volume", v.id, "mounted", paths)
@@ -194,11 +195,7 @@ func (o *op) takeOffline(d *disk, volumes []diskVolume) error {
 	}
 	knowsAll := volumes != nil
 	if !knowsAll {
-		all, unanswered, err := o.volumesOf(d)
-		volumes, knowsAll = all, err == nil && unanswered == nil
-		if err != nil {
-			volumes = o.presentVolumes(d)
-		}
+		volumes, knowsAll = o.presentVolumes(d)
 	}
 	if err := o.dismountAndTakeOffline(d, volumes); err != nil {
 		return errdefs.Errorf(err, "taking disk %d offline", d.number)
@@ -305,21 +302,24 @@ func (o *op) lockVolume(h kernel.Handle) error {
 // flushDisk writes the cached data of the disk's volumes. A volume that cannot be flushed does not keep the disk
 // writable: the state is the caller's decision, and the volume may be gone already.
 func (o *op) flushDisk(d *disk) {
-	for _, v := range o.presentVolumes(d) {
+	volumes, _ := o.presentVolumes(d)
+	for _, v := range volumes {
 		if err := o.fs.FlushVolume(v.id); err != nil {
 			o.log().Info("A volume of a disk that becomes read-only was not flushed", "volume", v.id, "err", err)
 		}
 	}
 }
 
-// presentVolumes lists the present volumes of a disk, to be flushed. A change of the disk's state does not need it.
-func (o *op) presentVolumes(d *disk) []diskVolume {
-	volumes, _, err := o.volumesOf(d)
+// presentVolumes lists the present volumes of a disk, to be flushed, and reports whether it knows all. A change of the
+// disk's state does not need it.
+func (o *op) presentVolumes(d *disk) (volumes []diskVolume, all bool) {
+	volumes, unanswered, err := o.volumesOf(d)
+	all = err == nil && unanswered == nil
 	if err != nil { // its partitions cannot be read
 		volumes, _, err = o.volumesOn(d.number)
 	}
 	if err != nil {
 		o.log().Info("The volumes of a disk were not listed to be flushed", "disk", d.number, "err", err)
 	}
-	return volumes
+	return volumes, all
 }

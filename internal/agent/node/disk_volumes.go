@@ -179,8 +179,19 @@ type diskVolume struct {
 // Offline means that some do not report theirs and may be offline.
 func (o *op) volumesOn(number uint32) (volumes []diskVolume, offline bool, err error) {
 	ids, err := o.volumeIDs()
-	all, offline := o.volumeExtentsOf(ids)
-	return slices.DeleteFunc(all, func(v diskVolume) bool { return v.extent.DiskNumber != number }), offline, err
+	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
+		if a.Err != nil {
+			o.log().V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
+			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
+			errdefs.LeftOut(o.run.Context, a.Err)
+		}
+		for _, extent := range a.Value {
+			if extent.DiskNumber == number {
+				volumes = append(volumes, diskVolume{ids[i], extent})
+			}
+		}
+	}
+	return volumes, offline, err
 }
 
 // volumesOf lists the volumes of a disk by its partitions, and asks all volumes only if some are not found so.
@@ -230,19 +241,4 @@ func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
 		ids = append(ids, id)
 	}
 	return ids, nil
-}
-
-// volumeExtentsOf returns the extents of volumes. Offline means that some do not report theirs and may be offline.
-func (o *op) volumeExtentsOf(ids []winpath.VolumeID) (all []diskVolume, offline bool) {
-	for i, a := range forEach(o, ids, operation.Volume, (*op).volumeExtents) {
-		if a.Err != nil {
-			o.log().V(4).Info("A volume does not report where it lies", "volume", ids[i], "err", a.Err)
-			offline = offline || errdefs.HasCode(a.Err, win32.ERROR_NOT_READY)
-			errdefs.LeftOut(o.run.Context, a.Err)
-		}
-		for _, extent := range a.Value {
-			all = append(all, diskVolume{ids[i], extent})
-		}
-	}
-	return all, offline
 }

@@ -111,7 +111,7 @@ func (o *op) diskFacts(d *disk, contents bool) (facts diskFacts, err error) {
 		}
 	}
 	if contents && state.online && !layout.HasDataPartition() {
-		if facts.Content, err = o.contentOfDisk(d, layout, facts.Disk); err != nil {
+		if facts.Content, err = o.contentOfDisk(d.number, layout, geometry.DiskSize); err != nil {
 			facts.Unknown, facts.Unanswered = err.Error(), errdefs.IsUnanswered(err)
 		}
 	}

@@ -105,7 +105,7 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 		defer restore()
 		if h, err := o.kernel.OpenDevice(device.InterfaceName, 0); err == nil {
 			defer h.Close()
-			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, 12, win32.ParseStorageDeviceNumber); err == nil {
+			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 12, win32.ParseStorageDeviceNumber); err == nil {
 				number = asked
 			}
 		}

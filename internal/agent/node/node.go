@@ -86,7 +86,6 @@ type core struct {
 
 	mapped   sync.Map // share → the sealed credentials with which this agent mapped it, which Windows does not tell
 	asked    sync.Map // the shares that the smb group asked for, where that could not be recorded
-	blank    sync.Map // seenBlank → true, for the disks that were seen to be blank
 	taken    sync.Map // disk number → []diskVolume, what was on the disks that this agent took offline
 	arrivals sync.Map // targetName → until when the disks of a recent iSCSI login may still arrive
 }

@@ -86,27 +86,8 @@ func (o *op) volumeExtents(id winpath.VolumeID) (extents, error) {
 
 // deviceExtents asks Windows which disks a volume lies on that is named as a device.
 func (o *op) deviceExtents(device string) (extents, error) {
-	h, err := o.kernel.OpenDevice(device, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	buffer := make([]byte, 32)
-	for {
-		n, err := h.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, buffer)
-		if errdefs.HasCode(err, win32.ERROR_MORE_DATA) {
-			count, countErr := win32.VolumeDiskExtentsCount(buffer[:n])
-			if needed := 8 + 24*int(count); countErr == nil && needed > len(buffer) && needed < 1<<20 {
-				buffer = make([]byte, needed)
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := win32.ParseVolumeDiskExtents(buffer[:n])
-		return extents(parsed), err
-	}
+	found, err := ask(o, device, win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, 32, win32.ParseVolumeDiskExtents)
+	return extents(found), err
 }
 
 // fileSystem returns the name of a volume's file system, or "" if Windows knows none. It gives a new volume time.

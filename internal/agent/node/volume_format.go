@@ -125,7 +125,7 @@ func (o *op) volumeContent(id winpath.VolumeID) (string, error) {
 		return "", err
 	}
 	defer h.Close()
-	length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+	length, err := query(h, win32.IOCTL_DISK_GET_LENGTH_INFO, nil, 8, win32.ParseLengthInformation)
 	if err != nil {
 		return "", err
 	}

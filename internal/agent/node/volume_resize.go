@@ -104,7 +104,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 		return errdefs.Errorf(err, "opening volume %s to extend it", id)
 	}
 	defer h.Close()
-	ntfs, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, 128, win32.ParseNTFSVolumeData)
+	ntfs, err := query(h, win32.FSCTL_GET_NTFS_VOLUME_DATA, nil, 128, win32.ParseNTFSVolumeData)
 	if err == nil && (ntfs.BytesPerSector == 0 || ntfs.BytesPerCluster == 0) {
 		err = fmt.Errorf("sector size %d, cluster size %d", ntfs.BytesPerSector, ntfs.BytesPerCluster)
 	}
@@ -135,7 +135,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 func awaitLength(volume kernel.Handle, partitionLength int64) error {
 	var p operation.Backoff
 	for {
-		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, 8, win32.ParseLengthInformation)
+		length, err := query(volume, win32.IOCTL_DISK_GET_LENGTH_INFO, nil, 8, win32.ParseLengthInformation)
 		if err != nil || length >= partitionLength || !p.Wait(growTime) {
 			return err
 		}

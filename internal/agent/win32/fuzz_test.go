@@ -46,7 +46,6 @@ func FuzzParsers(f *testing.F) {
 		roundTripBy(t, in, ParseFileAttributeTag, fixed)
 		roundTripBy(t, in, ParseFileFsFullSize, fixed)
 		accepts(t, in, DescriptorSize)
-		accepts(t, in, VolumeDiskExtentsCount)
 		accepts(t, in, deviceside.ParseExtendVolume)
 		accepts(t, in, deviceside.ParseFileDisposition)
 		accepts(t, in, deviceside.ParseFileDispositionEx)

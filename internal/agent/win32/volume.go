@@ -26,11 +26,6 @@ const (
 	offsetExtents    = 8 // Extents
 )
 
-// VolumeDiskExtentsCount returns the number of extents from the first 4 bytes that came with ERROR_MORE_DATA.
-func VolumeDiskExtentsCount(in []byte) (uint32, error) {
-	return cstruct.Parse[uint32]("VOLUME_DISK_EXTENTS", in, 4)
-}
-
 // ParseVolumeDiskExtents decodes the output of IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS.
 func ParseVolumeDiskExtents(in []byte) (VolumeDiskExtents, error) {
 	const structure = "VOLUME_DISK_EXTENTS"

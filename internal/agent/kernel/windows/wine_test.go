@@ -90,8 +90,8 @@ func TestWineGaps(t *testing.T) {
 				if _, err := volume.DeviceIoControl(win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, nil, out); err != nil {
 					return "", err
 				}
-				count, err := win32.VolumeDiskExtentsCount(out)
-				return fmt.Sprint(count, " extents"), err
+				extents, err := win32.ParseVolumeDiskExtents(out)
+				return fmt.Sprint(len(extents), " extents"), err
 			},
 			"1 extent", "0 extents",
 		},
