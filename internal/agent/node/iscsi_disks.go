@@ -65,13 +65,14 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 	}
 	found.disks = []uint32{}
 	for _, session := range sessions {
-		devices, err := o.initiator().devices(session.ID)
+		devices, err := listISCSI(o, func() ([]byte, int, error) { return o.kernel.DevicesForISCSISession(session.ID) },
+			win32.ParseISCSIDevices, "asking for the disks of the target %s", name)
 		if errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND) {
 			found.unseen = true
 			continue // the session has ended meanwhile
 		}
 		if err != nil {
-			return found, o.failISCSI(err, "asking for the disks of the target %s", name)
+			return found, err
 		}
 		found.sessions++
 		connected := len(session.Connections) > 0
@@ -105,7 +106,8 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 		defer restore()
 		if h, err := o.kernel.OpenDevice(device.InterfaceName, 0); err == nil {
 			defer h.Close()
-			if asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 12, win32.ParseStorageDeviceNumber); err == nil {
+			asked, err := query(h, win32.IOCTL_STORAGE_GET_DEVICE_NUMBER, nil, 12, win32.ParseStorageDeviceNumber)
+			if err == nil {
 				number = asked
 			}
 		}
@@ -145,14 +147,15 @@ func (o *op) disconnect(name targetName) error {
 		return err
 	}
 	for _, session := range sessions {
-		err := o.initiator().logout(session.ID)
+		err := o.callISCSI(func() error { return o.kernel.LogoutISCSITarget(session.ID) },
+			"logging out of the target %s", name)
 		switch {
 		case err == nil, errdefs.HasCode(err, win32.ISDSC_INVALID_SESSION_ID, win32.ISDSC_NOT_FOUND):
 		case errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION):
 			return errdefs.FailedPrecondition.WrapErrorf(err, reason.TargetInUse,
 				"the target %s stays connected: one of its disks is in use on this node", name)
 		default:
-			return o.failISCSI(err, "logging out of the target %s", name)
+			return err
 		}
 	}
 	o.node.arrivals.Delete(name)
@@ -262,17 +265,21 @@ func (o *op) refuseMissingVolumes(name targetName) error {
 
 // forgetLogins removes the persistent logins to a target.
 func (o *op) forgetLogins(name targetName) error {
-	logins, err := o.initiator().persistentLogins()
+	logins, err := listISCSI(o, o.kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins,
+		"listing the persistent iSCSI logins")
 	if err != nil {
-		return o.failISCSI(err, "listing the persistent iSCSI logins")
+		return err
 	}
 	for _, login := range logins {
 		if parsed, err := parseTargetName(login.TargetName); err != nil || parsed != name {
 			continue
 		}
-		err := o.initiator().removePersistentLogin(login)
+		err := o.callISCSI(func() error {
+			return o.kernel.RemoveISCSIPersistentTarget(login.Initiator, login.InitiatorPort, login.TargetName,
+				login.Portal.Bytes())
+		}, "forgetting the persistent login to the target %s", name)
 		if err != nil && !errdefs.HasCode(err, win32.ISDSC_NOT_FOUND, win32.ISDSC_TARGET_NOT_FOUND) {
-			return o.failISCSI(err, "forgetting the persistent login to the target %s", name)
+			return err
 		}
 	}
 	return nil

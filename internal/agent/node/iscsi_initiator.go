@@ -9,16 +9,9 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// initiatorService is the iSCSI initiator service as operations use it. Each function retries transient errors, and
-// drops warnings that come with success. Its errors are those of the kernel.
-type initiatorService struct{ op *op }
-
-func (o *op) initiator() initiatorService { return initiatorService{o} }
 
 // passesWithin returns how long a code of iscsidsc.dll is waited out, 0 for one that does not pass. As seen or
 // documented, a session is busy while another caller logs in or out. Its devices are in use right after a login, and
@@ -33,116 +26,49 @@ func passesWithin(code win32.Errno) time.Duration {
 	return 0
 }
 
-// retry calls a function until it succeeds or fails with a code that does not pass.
-func (i initiatorService) retry(f func() error) error {
+// callISCSI calls the iSCSI initiator service, again while its error is one that passes. A warning that comes with
+// success is only logged. The error says what was being done, as errdefs.Errorf's does.
+func (o *op) callISCSI(f func() error, doing string, args ...any) error {
 	waits := map[win32.Errno]*operation.Backoff{}
 	for {
 		err := f()
 		var code win32.Errno
-		if !errors.As(err, &code) {
-			return err
-		}
-		if code.IsISCSIWarning() {
-			i.op.log().Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
+		switch {
+		case err == nil:
 			return nil
-		}
-		if waits[code] == nil {
+		case errors.As(err, &code) && code.IsISCSIWarning():
+			o.log().Info("The iSCSI initiator service did what was asked, with a warning", "remark", err)
+			return nil
+		case waits[code] == nil:
 			waits[code] = &operation.Backoff{}
 		}
 		if limit := passesWithin(code); limit == 0 || !waits[code].Wait(limit) {
-			return err
+			return o.failISCSI(err, doing, args...)
 		}
 	}
 }
 
-// list calls a function that fills a buffer with structures, and parses these.
-func list[T any](i initiatorService, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error)) (all []T,
-	err error) {
+// listISCSI is callISCSI for a function that fills a buffer with structures, and parses these.
+func listISCSI[T any](o *op, f func() ([]byte, int, error), parse func([]byte, int) ([]T, error), doing string,
+	args ...any) (all []T, err error) {
 	var b []byte
 	var count int
-	err = i.retry(func() (err error) { b, count, err = f(); return err })
+	err = o.callISCSI(func() (err error) { b, count, err = f(); return err }, doing, args...)
 	defer func() { clear(b) }() // secrets may follow the structures
 	if err != nil {
 		return nil, err
 	}
-	return parse(b, count)
-}
-
-func (i initiatorService) addPortal(p portal) error {
-	return i.retry(func() error { return i.op.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) })
-}
-
-func (i initiatorService) portals() ([]win32.ISCSITargetPortalInfo, error) {
-	return list(i, i.op.kernel.ReportISCSISendTargetPortals, win32.ParseISCSITargetPortalInfos)
-}
-
-func (i initiatorService) refreshPortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry(func() error {
-		return i.op.kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
-	})
-}
-
-func (i initiatorService) removePortal(r win32.ISCSITargetPortalInfo) error {
-	return i.retry(func() error {
-		return i.op.kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
-	})
-}
-
-func (i initiatorService) targets() (names []string, err error) {
-	err = i.retry(func() (err error) { names, err = i.op.kernel.ReportISCSITargets(); return err })
-	return names, err
-}
-
-func (i initiatorService) targetPortals(target string) ([]win32.ISCSITargetPortal, error) {
-	ask := func() ([]byte, int, error) { return i.op.kernel.ReportISCSITargetPortals(target) }
-	return list(i, ask, win32.ParseISCSITargetPortals)
-}
-
-func (i initiatorService) discoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = i.retry(func() (err error) { mechanisms, err = i.op.kernel.ISCSIDiscoveryMechanisms(target); return err })
-	return mechanisms, err
-}
-
-func (i initiatorService) sessions() ([]win32.ISCSISession, error) {
-	var found kernel.ISCSISessions
-	err := i.retry(func() (err error) { found, err = i.op.kernel.ISCSISessionList(); return err })
-	if err != nil {
-		return nil, err
+	if all, err = parse(b, count); err != nil {
+		return nil, errdefs.Errorf(err, doing, args...)
 	}
-	return win32.ParseISCSISessionList(found.Buffer, found.Base, found.Count)
-}
-
-func (i initiatorService) devices(session win32.ISCSIUniqueID) ([]win32.ISCSIDevice, error) {
-	ask := func() ([]byte, int, error) { return i.op.kernel.DevicesForISCSISession(session) }
-	return list(i, ask, win32.ParseISCSIDevices)
-}
-
-func (i initiatorService) persistentLogins() ([]win32.PersistentISCSILogin, error) {
-	return list(i, i.op.kernel.ISCSIPersistentLogins, win32.ParsePersistentISCSILogins)
-}
-
-func (i initiatorService) removePersistentLogin(l win32.PersistentISCSILogin) error {
-	return i.retry(func() error {
-		return i.op.kernel.RemoveISCSIPersistentTarget(l.Initiator, l.InitiatorPort, l.TargetName, l.Portal.Bytes())
-	})
-}
-
-func (i initiatorService) login(l kernel.ISCSILogin) error {
-	return i.retry(func() error { _, err := i.op.kernel.LoginISCSITarget(l); return err })
-}
-
-func (i initiatorService) logout(session win32.ISCSIUniqueID) error {
-	return i.retry(func() error { return i.op.kernel.LogoutISCSITarget(session) })
-}
-
-func (i initiatorService) setCHAPSecret(secret Secret) error {
-	return i.retry(func() error { return i.op.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) })
+	return all, nil
 }
 
 // iscsiService is the Windows service for iSCSI.
 const iscsiService = "MSiSCSI"
 
-// failISCSI is errdefs.Errorf for calls of the initiator service; it names the service when that is not running.
+// failISCSI is errdefs.Errorf for calls of the initiator service. If that is not running, it names the service, and the
+// reason is ServiceNotRunning.
 func (o *op) failISCSI(err error, format string, args ...any) error {
 	if !o.iscsiStopped(err) {
 		return errdefs.Errorf(err, format, args...)

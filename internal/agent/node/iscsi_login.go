@@ -116,7 +116,8 @@ func (o *op) connect(p portal, name targetName, login iscsiLogin) error {
 		}
 		return err
 	}
-	err := o.initiator().login(login.options(p, name))
+	err := o.callISCSI(func() error { _, err := o.kernel.LoginISCSITarget(login.options(p, name)); return err },
+		"logging in to the target %s at %s", name, p)
 	if errdefs.HasCode(err, win32.ISDSC_TARGET_ALREADY_LOGGED_IN, win32.ISDSC_SESSION_ALREADY_EXISTS) {
 		connected, listErr := o.isConnected(name)
 		if listErr != nil {
@@ -133,7 +134,7 @@ func (o *op) connect(p portal, name targetName, login iscsiLogin) error {
 		return errdefs.NotFound.WrapErrorf(err, reason.TargetNotFound,
 			"no discovery has found the target %s at %s; look for it with DiscoverTargetPortal", name, p)
 	case err != nil:
-		return o.failISCSI(err, "logging in to the target %s at %s", name, p)
+		return err
 	}
 	o.node.expectDisks(name)
 	return nil
@@ -149,22 +150,31 @@ func (s *ISCSI) SetMutualCHAPSecret(ctx context.Context,
 	what := operation.On("SetMutualChapSecret", operation.ISCSIInitiator)
 	what.Credentials = s.node.operations.CredentialKey("", secret)
 	return &api.SetMutualChapSecretResponse{}, s.node.do(ctx, what, func(o *op) error {
-		if err := o.initiator().setCHAPSecret(secret); err != nil {
-			return o.failISCSI(err, "setting the secret for mutual CHAP")
-		}
-		return nil
+		return o.callISCSI(func() error { return o.kernel.SetISCSIInitiatorCHAPSharedSecret(secret) },
+			"setting the secret for mutual CHAP")
 	})
+}
+
+// allSessions returns the sessions with all targets.
+func (o *op) allSessions() ([]win32.ISCSISession, error) {
+	var at uint64 // the address that the pointers in the buffer are relative to
+	fill := func() ([]byte, int, error) {
+		found, err := o.kernel.ISCSISessionList()
+		at = found.Base
+		return found.Buffer, found.Count, err
+	}
+	parse := func(b []byte, count int) ([]win32.ISCSISession, error) {
+		return win32.ParseISCSISessionList(b, at, count)
+	}
+	return listISCSI(o, fill, parse, "listing the iSCSI sessions")
 }
 
 // sessions returns the sessions with a target.
 func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
-	all, err := o.initiator().sessions()
-	if err != nil {
-		return nil, o.failISCSI(err, "listing the iSCSI sessions")
-	}
+	all, err := o.allSessions()
 	return slices.DeleteFunc(all, func(s win32.ISCSISession) bool {
 		return !strings.EqualFold(s.TargetNodeName, string(name)) && !strings.EqualFold(s.TargetName, string(name))
-	}), nil
+	}), err
 }
 
 // isConnected reports whether a session with the target has a connection.
@@ -177,12 +187,12 @@ func (o *op) isConnected(name targetName) (bool, error) {
 func (s *ISCSI) Sessions(ctx context.Context) ([]*admin.ISCSISession, error) {
 	return read(ctx, s.node, operation.On("ListISCSISessions", operation.ISCSIInitiator),
 		func(o *op) ([]*admin.ISCSISession, error) {
-			all, err := o.initiator().sessions()
-			if err != nil && o.iscsiStopped(err) {
+			all, err := o.allSessions()
+			if errdefs.HasReason(err, reason.ServiceNotRunning) {
 				return nil, nil
 			}
 			if err != nil {
-				return nil, errdefs.Errorf(err, "listing the iSCSI sessions")
+				return nil, err
 			}
 			sessions := make([]*admin.ISCSISession, 0, len(all))
 			for _, session := range all {

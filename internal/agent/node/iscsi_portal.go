@@ -24,11 +24,12 @@ func (s *ISCSI) AddTargetPortal(ctx context.Context,
 		if err != nil || len(registered) > 0 {
 			return err
 		}
-		err = o.initiator().addPortal(p)
+		err = o.callISCSI(func() error { return o.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) },
+			"registering the target portal %s", p)
 		if err != nil && !errdefs.HasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS,
 			win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
 			o.undoAdd(p)
-			return o.failISCSI(err, "registering the target portal %s", p)
+			return err
 		}
 		return nil
 	})
@@ -61,9 +62,11 @@ func (s *ISCSI) RemoveTargetPortal(ctx context.Context,
 // forgetPortals removes registrations of a portal.
 func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) error {
 	for _, r := range registered {
-		err := o.initiator().removePortal(r)
+		err := o.callISCSI(func() error {
+			return o.kernel.RemoveISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		}, "forgetting the target portal %s", p)
 		if err != nil && !errdefs.HasCode(err, win32.ISDSC_PORTAL_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
-			return o.failISCSI(err, "forgetting the target portal %s", p)
+			return err
 		}
 	}
 	return nil
@@ -105,8 +108,10 @@ func (o *op) discover(p portal) ([]string, error) {
 			"the target portal %s is not registered on this node; register it with AddTargetPortal", p)
 	}
 	for _, r := range own {
-		if err := o.initiator().refreshPortal(r); err != nil {
-			return nil, o.failISCSI(err, "asking the target portal %s for its targets", p)
+		if err := o.callISCSI(func() error {
+			return o.kernel.RefreshISCSISendTargetPortal(r.InitiatorName, r.InitiatorPort, r.Portal.Bytes())
+		}, "asking the target portal %s for its targets", p); err != nil {
+			return nil, err
 		}
 	}
 	return o.targetsAt(p, all)
@@ -114,18 +119,21 @@ func (o *op) discover(p portal) ([]string, error) {
 
 // targetsAt returns the names of known targets that answer at a portal or that it named, but of none that just went.
 func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]string, error) {
-	all, err := o.initiator().targets()
+	var all []string
+	err := o.callISCSI(func() (err error) { all, err = o.kernel.ReportISCSITargets(); return err },
+		"listing the iSCSI targets")
 	if err != nil {
-		return nil, o.failISCSI(err, "listing the iSCSI targets")
+		return nil, err
 	}
 	names := []string{}
 	for _, name := range all {
-		portals, err := o.initiator().targetPortals(name)
+		portals, err := listISCSI(o, func() ([]byte, int, error) { return o.kernel.ReportISCSITargetPortals(name) },
+			win32.ParseISCSITargetPortals, "asking where the target %s answers", name)
 		if errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND, win32.ISDSC_NOT_FOUND) {
 			continue
 		}
 		if err != nil {
-			return nil, o.failISCSI(err, "asking where the target %s answers", name)
+			return nil, err
 		}
 		if slices.ContainsFunc(portals, p.is) || o.namedBy(p, registered, name, portals) {
 			names = append(names, name)
@@ -140,7 +148,9 @@ func (o *op) targetsAt(p portal, registered []win32.ISCSITargetPortalInfo) ([]st
 // named the target, unless the target answers at another portal that is registered.
 func (o *op) namedBy(p portal, registered []win32.ISCSITargetPortalInfo, target string,
 	portals []win32.ISCSITargetPortal) bool {
-	mechanisms, err := o.initiator().discoveryMechanisms(target)
+	var mechanisms []string
+	err := o.callISCSI(func() (err error) { mechanisms, err = o.kernel.ISCSIDiscoveryMechanisms(target); return err },
+		"asking how the target %s was found", target)
 	if errdefs.HasCode(err, win32.ISDSC_TARGET_NOT_FOUND) {
 		return false
 	}
@@ -197,11 +207,8 @@ func (s *ISCSI) ListTargetPortals(ctx context.Context,
 }
 
 func (o *op) allPortals() ([]win32.ISCSITargetPortalInfo, error) {
-	all, err := o.initiator().portals()
-	if err != nil {
-		return nil, o.failISCSI(err, "listing the target portals")
-	}
-	return all, nil
+	return listISCSI(o, o.kernel.ReportISCSISendTargetPortals, win32.ParseISCSITargetPortalInfos,
+		"listing the target portals")
 }
 
 // registeredPortals returns the registrations of one portal.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
@@ -38,12 +39,12 @@ func (o *op) refuseMissing(s diskStep, there mounted) error {
 			return refuse("repair or detach it", "on disk %d, which does not answer: %v", *d.number, d.err)
 		}
 	}
-	sessions, err := o.initiator().sessions()
+	sessions, err := o.allSessions() // the volume may be on one of their disks
 	switch {
-	case err != nil && o.iscsiStopped(err):
+	case errdefs.HasReason(err, reason.ServiceNotRunning):
 		return nil
 	case err != nil:
-		return o.failISCSI(err, "looking for iSCSI targets that volume %s may be on", there.id)
+		return err
 	}
 	for _, session := range sessions {
 		if len(session.Connections) == 0 {
