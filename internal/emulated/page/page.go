@@ -9,15 +9,12 @@ import (
 	"crypto/subtle"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -72,7 +69,7 @@ func New(c Config) (http.Handler, error) {
 	mux.HandleFunc("POST /state", answering(p.serveState))
 	mux.HandleFunc("POST /reattach", p.changing(p.serveReattach))
 	mux.HandleFunc("POST /call/{method}", p.changing(p.serveCall))
-	return p.guard(mux), nil
+	return p.guard(http.MaxBytesHandler(mux, maxRequest)), nil
 }
 
 // hash returns the source expression of a content security policy for the one element of a name in the page.
@@ -94,8 +91,6 @@ func (p *page) serveHTML(w http.ResponseWriter, _ *http.Request) {
 const (
 	tokenHeader = "X-CSI-Proxy-Token" //nolint:gosec // the name of a header
 	maxRequest  = 64 << 10            // bytes; a fault is a few hundred
-	maxAnswers  = 16                  // how many requests are answered at once
-	bodyTime    = time.Second         // in which a request's body must come
 )
 
 // guard keeps other sites in the user's browser from using the page: those whose name leads to this machine (DNS
@@ -103,17 +98,6 @@ const (
 // itself has. Another user of this machine is not kept out.
 func (p *page) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
-	answers := make(chan struct{}, maxAnswers)
-	// It keeps an answer until it is whole: a client that does not read takes no place from others.
-	answer := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case answers <- struct{}{}:
-			defer func() { <-answers }()
-			next.ServeHTTP(w, r)
-		default:
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
-		}
-	}), answerTimeout, "the agent has not answered in time")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
@@ -132,24 +116,8 @@ func (p *page) guard(next http.Handler) http.Handler {
 			http.Error(w, "not a request of this agent's page; load the page again", http.StatusForbidden)
 			return
 		}
-		// The whole request comes first: those whose bodies never come take no place from others.
-		if err := readBody(w, r); err != nil {
-			http.Error(w, "the request's body has not come: "+err.Error(), http.StatusBadRequest)
-			return
-		}
-		answer.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
-}
-
-// readBody replaces a request's body by what has come of it, which must be all within bodyTime.
-func readBody(w http.ResponseWriter, r *http.Request) error {
-	reading := http.NewResponseController(w)
-	if err := reading.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-	r.Body = io.NopCloser(bytes.NewReader(text))
-	return errors.Join(err, reading.SetReadDeadline(time.Time{}))
 }
 
 // serves reports whether a request for a host, with or without a port, is for the page: by a loopback name or address,

@@ -294,28 +294,6 @@ func TestReadingThePageChangesNothing(t *testing.T) {
 	}
 }
 
-// Requests whose bodies never come keep no others out.
-func TestUnfinishedRequests(t *testing.T) {
-	t.Parallel()
-	s := open(t, false)
-	for range 32 {
-		c, err := net.Dial("tcp", s.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		_, _ = fmt.Fprintf(c, "POST /state HTTP/1.1\r\nHost: localhost\r\nX-CSI-Proxy-Token: %s\r\nContent-Length: "+
-			"100\r\nExpect: 100-continue\r\n\r\n", s.token)
-		// The server says to go on when it reads the body, so the request counts.
-		if _, err := io.ReadAtLeast(c, make([]byte, len("HTTP/1.1 100")), len("HTTP/1.1 100")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if code, text, _ := s.send("GET", "/", "", nil); code != http.StatusOK {
-		t.Errorf("got %d %s", code, text)
-	}
-}
-
 // shortDir returns a directory whose path is short enough for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
