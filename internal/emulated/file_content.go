@@ -26,8 +26,7 @@ type content struct {
 	path  string        // of the directory on the host
 
 	root  *os.Root
-	top   *os.File // root again, for calls that os.Root has not
-	gone  error    // why it was retired
+	gone  error // why it was retired
 	opens []*fileHandle
 }
 
@@ -55,11 +54,7 @@ func (n *Node) mount(what content) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	top, err := root.Open(".")
-	if err != nil {
-		return nil, errors.Join(err, root.Close())
-	}
-	what.node, what.root, what.top = n, root, top
+	what.node, what.root = n, root
 	n.contents[what.path] = &what
 	return &what, nil
 }
@@ -72,7 +67,7 @@ func (all contents) dismount(id guid.GUID) {
 // retire ends all use of the content and closes the host's directories: handles on it can only be closed.
 func (c *content) retire(why error) {
 	c.gone = why
-	_ = errors.Join(c.root.Close(), c.top.Close()) // no data is lost: a directory handle holds none
+	_ = c.root.Close() // no data is lost: a directory handle holds none
 	for _, h := range c.opens {
 		h.closed = true
 		_ = h.release()

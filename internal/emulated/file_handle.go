@@ -209,14 +209,14 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err := hostfiles.CheckNotLink(into.self); err != nil {
 		return err
 	}
-	from, to := hostfiles.WindowsNames(h.names), append(hostfiles.WindowsNames(into.names), name)
-	below := func(o *fileHandle) bool { return isBelow(hostfiles.WindowsNames(o.names), from) }
-	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, from) {
+	to := append(slices.Clone(into.names), name)
+	below := func(o *fileHandle) bool { return isBelow(o.names, h.names) }
+	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, h.names) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	taken, err := hostfiles.Lookup(into.self, name)
 	switch {
-	case err == nil && os.SameFile(taken.Info, h.info) && e.Name != hostfiles.HostName(name): // its own, in another case
+	case err == nil && os.SameFile(taken.Info, h.info) && e.Name != name: // its own, in another case
 	case err == nil:
 		return win32.ERROR_ALREADY_EXISTS
 	case !errors.Is(err, fs.ErrNotExist):
@@ -226,11 +226,11 @@ func (h *fileHandle) rename(into *fileHandle, name string) error {
 	if err != nil {
 		return err
 	}
-	err = h.content.node.host.RenameBetween(h.parent, e.Name, parent, hostfiles.HostName(name))
+	err = h.content.node.host.RenameBetween(h.parent, e.Name, parent, name)
 	if err != nil {
 		return errors.Join(err, parent.Close())
 	}
-	return h.moved(parent, append(slices.Clone(into.names), hostfiles.HostName(name)))
+	return h.moved(parent, to)
 }
 
 // isBelow reports whether a path leads to something in a directory.

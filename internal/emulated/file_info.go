@@ -153,7 +153,7 @@ func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
 }
 
 func (h *fileHandle) finalPath(form uint32) (string, error) {
-	below := strings.Join(hostfiles.WindowsNames(h.names), `\`)
+	below := strings.Join(h.names, `\`)
 	if h.content.isShare() {
 		return h.content.share.FinalPath(form, below)
 	}

@@ -110,7 +110,7 @@ func (h *fileHandle) readEntries() error {
 		return a < b || a == b && names[i] < names[j]
 	})
 	for _, name := range names {
-		if hostfiles.IsReserved(name) || !hostfiles.IsFileName(hostfiles.WindowsName(name)) {
+		if hostfiles.IsReserved(name) || !hostfiles.IsFileName(name) {
 			continue
 		}
 		info, err := h.self.Lstat(name)
@@ -123,7 +123,7 @@ func (h *fileHandle) readEntries() error {
 		}
 		length, allocated := sizes(info)
 		h.listing.entries = append(h.listing.entries, win32.DirectoryEntry{
-			Name: hostfiles.WindowsName(name), Attributes: e.Attributes(), ReparseTag: e.Tag,
+			Name: name, Attributes: e.Attributes(), ReparseTag: e.Tag,
 			EndOfFile: length, AllocationSize: allocated,
 		})
 	}

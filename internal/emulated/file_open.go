@@ -211,9 +211,9 @@ func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	host := p.content.node.host
 	var err error
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
-		err = host.MkdirIn(p.dir, hostfiles.HostName(p.name))
+		err = host.MkdirIn(p.dir, p.name)
 	} else {
-		err = host.CreateIn(p.dir, hostfiles.HostName(p.name))
+		err = host.CreateIn(p.dir, p.name)
 	}
 	if err != nil {
 		return hostfiles.Entry{}, err

@@ -24,8 +24,8 @@ const maxReparse = 63
 type location struct {
 	content *content
 	dir     *os.Root         // nil for the root directory itself
-	above   []string         // host names from the root to dir
-	name    string           // as on Windows; "" for the root directory
+	above   []string         // from the root to dir
+	name    string           // as stored, if it is there; "" for the root directory
 	entry   *hostfiles.Entry // nil while the name is missing
 }
 
@@ -40,10 +40,7 @@ func (p *location) names() []string {
 	if p.dir == nil {
 		return nil
 	}
-	if p.entry != nil {
-		return append(slices.Clone(p.above), p.entry.Name)
-	}
-	return append(slices.Clone(p.above), hostfiles.HostName(p.name))
+	return append(slices.Clone(p.above), p.name)
 }
 
 // hostPath returns the path of the place on the host.
@@ -102,13 +99,7 @@ func (n *Node) enter(p ntpath.Path) (at *location, next *ntpath.Path, err error)
 	if len(p.Names) == 0 {
 		return at, nil, nil
 	}
-	end := len(p.Names) - 1
-	at.name = p.Names[end]
-	at.dir, at.above = hostfiles.OpenStraight(c.top, p.Names[:end])
-	if at.dir != nil {
-		return at, nil, nil
-	}
-	// one of them is a link, or spelled in another way: descend enters each, from the top
+	at.name = p.Names[len(p.Names)-1]
 	if at.dir, err = c.root.OpenRoot("."); err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +137,7 @@ func (p *location) look(path ntpath.Path, follow bool) (next *ntpath.Path, err e
 	case err == nil && e.Tag != 0 && follow:
 		return p.content.follow(p, e, path, len(path.Names)-1)
 	case err == nil:
-		p.name, p.entry = hostfiles.WindowsName(e.Name), &e
+		p.name, p.entry = e.Name, &e
 	}
 	return nil, err
 }
@@ -165,7 +156,7 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) 
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
 		return nil, win32.ERROR_CANT_ACCESS_FILE
 	case r.Relative:
-		dir := ntpath.Path{Volume: c.id, Names: hostfiles.WindowsNames(at.above)}
+		dir := ntpath.Path{Volume: c.id, Names: slices.Clone(at.above)}
 		target, err = ntpath.RelativeTarget(dir, r.SubstituteName)
 	default:
 		target, err = ntpath.ParseSubstitute(r.SubstituteName)

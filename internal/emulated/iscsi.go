@@ -176,7 +176,6 @@ func (c *initiator) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) erro
 		if len(secret) < iscsi.MinCHAPSecret || len(secret) > iscsi.MaxCHAPSecret {
 			return win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET
 		}
-		salted := iscsi.SaltSecret(secret)
-		return c.node.update(func(s *state) { s.ISCSI.Mutual = salted })
+		return c.node.update(func(s *state) { s.ISCSI.Mutual = iscsi.MutualDigest(secret) })
 	})
 }

@@ -66,7 +66,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
-	record := mountState{Volume: id, Host: h.content.id, Path: hostfiles.WindowsNames(h.names)}
+	record := mountState{Volume: id, Host: h.content.id, Path: h.names}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (n *Node) deleteMountPoint(path string) error {
 
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
-	record := mountState{Host: h.content.id, Path: hostfiles.WindowsNames(h.names)}
+	record := mountState{Host: h.content.id, Path: h.names}
 	if !slices.ContainsFunc(h.content.node.state.Mounts, record.samePlace) {
 		return nil
 	}

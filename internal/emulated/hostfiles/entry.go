@@ -57,13 +57,10 @@ type Entry struct {
 	data []byte // the REPARSE_DATA_BUFFER, if the node made it
 }
 
-// Tags of files of the host that Windows can show, but not follow or read.
+// TagSocket is IO_REPARSE_TAG_AF_UNIX, by which sockets, pipes and devices of the host are shown: Windows can neither
+// follow nor read them.
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-fscc/c8e77b37-3909-4fe6-a4ea-2b9d423b1ee4
-const (
-	TagSocket = 0x80000023 // IO_REPARSE_TAG_AF_UNIX
-	tagFIFO   = 0x80000024 // IO_REPARSE_TAG_LX_FIFO
-	tagDevice = 0x80000025 // IO_REPARSE_TAG_LX_CHR
-)
+const TagSocket = 0x80000023
 
 // IsDir is true of a reparse point that the node made, too.
 func (e Entry) IsDir() bool { return e.Info.IsDir() }
@@ -136,17 +133,16 @@ func find(dir *os.Root, name string) (stored string, info os.FileInfo, err error
 	if IsReserved(name) {
 		return "", nil, fs.ErrNotExist
 	}
-	exact := HostName(name)
-	info, err = dir.Lstat(exact)
+	info, err = dir.Lstat(name)
 	if err == nil && !ignoresCase || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return exact, info, err
+		return name, info, err
 	}
 	err = EveryName(dir, func(candidate string) error {
 		switch {
-		case candidate == exact:
-			stored = exact
+		case candidate == name:
+			stored = name
 			return errFound
-		case !IsReserved(candidate) && SameName(name, WindowsName(candidate)) && (stored == "" || candidate < stored):
+		case !IsReserved(candidate) && SameName(name, candidate) && (stored == "" || candidate < stored):
 			stored = candidate
 		}
 		return nil
@@ -185,12 +181,8 @@ func Inspect(dir *os.Root, name string, info os.FileInfo) (Entry, error) {
 		return e, err
 	case mode&fs.ModeSymlink != 0:
 		e.Tag = win32.IO_REPARSE_TAG_LX_SYMLINK
-	case mode&fs.ModeSocket != 0:
-		e.Tag = TagSocket
-	case mode&fs.ModeNamedPipe != 0:
-		e.Tag = tagFIFO
 	case !mode.IsRegular():
-		e.Tag = tagDevice
+		e.Tag = TagSocket
 	}
 	return e, nil
 }

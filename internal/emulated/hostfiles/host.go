@@ -55,14 +55,7 @@ func (h *Host) MkdirAll(name string, mode os.FileMode) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return nil
 	}
-	if parent := filepath.Dir(name); parent != name {
-		if err := h.MkdirAll(parent, mode); err != nil {
-			return err
-		}
-	}
-	return h.InParent(name, func(dir *os.Root, base string) error {
-		return h.Change("mkdir", name, func() error { return dir.Mkdir(base, mode) })
-	})
+	return h.Change("mkdir", name, func() error { return os.MkdirAll(name, mode) })
 }
 
 // WriteFile replaces a file atomically: it has its old content or the new one, whatever happens.

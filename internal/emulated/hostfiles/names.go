@@ -69,49 +69,6 @@ func IsReserved(name string) bool {
 	return len(name) >= len(ReservedPrefix) && strings.EqualFold(name[:len(ReservedPrefix)], ReservedPrefix)
 }
 
-// Hosts other than Windows have file names that Windows cannot have. Characters that it forbids are shown as
-// characters of the private use area, as in the Windows Subsystem for Linux, so that such a file can be seen and
-// deleted.
-const privateUse = 0xF000
-
-func isForbidden(r rune) bool { return r > 0 && r < 0x20 || strings.ContainsRune(`<>:"\|?*`, r) }
-
-// WindowsName returns the Windows form of a host name.
-func WindowsName(host string) string {
-	if runtime.GOOS == "windows" || !strings.ContainsFunc(host, isForbidden) {
-		return host
-	}
-	return strings.Map(func(r rune) rune {
-		if isForbidden(r) {
-			return r + privateUse
-		}
-		return r
-	}, host)
-}
-
-// HostName returns the host's form of a Windows name.
-func HostName(name string) string {
-	mapped := func(r rune) bool { return isForbidden(r - privateUse) }
-	if runtime.GOOS == "windows" || !strings.ContainsFunc(name, mapped) {
-		return name
-	}
-	return strings.Map(func(r rune) rune {
-		if mapped(r) {
-			return r - privateUse
-		}
-		return r
-	}, name)
-}
-
-// WindowsNames maps the names of a path.
-func WindowsNames(host []string) []string {
-	names := make([]string, len(host))
-	for i, name := range host {
-		names[i] = WindowsName(name)
-	}
-	return names
-}
-
 // NewName returns a name that nothing has: 16 lower-case hexadecimal digits.
 func NewName() string {
 	var b [8]byte

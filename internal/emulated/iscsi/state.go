@@ -3,10 +3,9 @@
 package iscsi
 
 import (
+	"bytes"
 	"cmp"
-	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -75,15 +74,15 @@ func (l LUN) Disk(target uint8) bundle.Spec {
 
 // State is the storage system and the state of the node's initiator service.
 type State struct {
-	Storage    []Portal      `json:"storage"`    // never changed
-	Registered []Endpoint    `json:"registered"` // portals to ask for targets
-	Known      []Known       `json:"known"`      // targets that discoveries found
-	Sessions   []Session     `json:"sessions"`
-	Persistent []Known       `json:"persistent"` // logins to make again after a reboot
-	LastID     uint64        `json:"lastID"`     // of a session
-	Mutual     *SaltedSecret `json:"mutual,omitempty"`
-	CutOff     []Endpoint    `json:"cutOff,omitempty"` // portals
-	Places     []Place       `json:"places,omitempty"`
+	Storage    []Portal   `json:"storage"`    // never changed
+	Registered []Endpoint `json:"registered"` // portals to ask for targets
+	Known      []Known    `json:"known"`      // targets that discoveries found
+	Sessions   []Session  `json:"sessions"`
+	Persistent []Known    `json:"persistent"`             // logins to make again after a reboot
+	LastID     uint64     `json:"lastID"`                 // of a session
+	Mutual     []byte     `json:"mutualDigest,omitempty"` // a MutualDigest
+	CutOff     []Endpoint `json:"cutOff,omitempty"`       // portals
+	Places     []Place    `json:"places,omitempty"`
 }
 
 // Known is a target and the portal at which it was found, or by which it was logged in to.
@@ -307,29 +306,10 @@ const (
 	MaxCHAPSecret = 16
 )
 
-// SaltedSecret can tell whether a secret is the one that was set, and nothing else about it.
-type SaltedSecret struct {
-	Salt []byte `json:"salt"`
-	Sum  []byte `json:"sum"`
-}
-
-// SaltSecret returns what is kept of a secret.
-func SaltSecret(secret []byte) *SaltedSecret {
-	s := &SaltedSecret{Salt: make([]byte, sha256.Size)}
-	_, _ = rand.Read(s.Salt) // never fails: crypto/rand ends the program instead
-	s.Sum = s.sum(secret)
-	return s
-}
-
-func (s *SaltedSecret) sum(secret []byte) []byte {
-	h := sha256.New()
-	_, _ = h.Write(s.Salt) // a hash never fails
-	_, _ = h.Write(secret)
-	return h.Sum(nil)
-}
-
-func (s *SaltedSecret) is(secret []byte) bool {
-	return subtle.ConstantTimeCompare(s.Sum, s.sum(secret)) == 1
+// MutualDigest returns what is kept of the secret by which targets prove themselves.
+func MutualDigest(secret []byte) []byte {
+	sum := sha256.Sum256(secret)
+	return sum[:]
 }
 
 // The node's name as an initiator, and the name of the adapter that makes its sessions.
@@ -380,7 +360,7 @@ func (s State) Authenticate(t *Target, login kernel.ISCSILogin) error {
 		return nil
 	case s.Mutual == nil:
 		return win32.ISDSC_NO_AUTH_INFO_AVAILABLE
-	case t.MutualSecret == "" || !s.Mutual.is([]byte(t.MutualSecret)):
+	case t.MutualSecret == "" || !bytes.Equal(s.Mutual, MutualDigest([]byte(t.MutualSecret))):
 		return win32.ISDSC_AUTHENTICATION_FAILURE
 	}
 	return nil

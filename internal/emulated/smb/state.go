@@ -146,7 +146,7 @@ func Key(name string) string { return winpath.Fold(name) }
 
 // SharePath returns the directory of a share's files in the state directory of a node.
 func SharePath(dir, server, share string) string {
-	return filepath.Join(dir, SharesDir, hostfiles.HostName(Key(server)), hostfiles.HostName(Key(share)))
+	return filepath.Join(dir, SharesDir, Key(server), Key(share))
 }
 
 // SharesDir is the folder of the shares' files.
