@@ -188,7 +188,7 @@ func (d *disk) other(id guid.GUID) guid.GUID {
 // leaveIdentities gives a twin other identities: first to the files of its volumes, then in its table.
 func (d *disk) leaveIdentities() error {
 	others, t := d.node.disks.identities(d), *d.layout.GPT
-	t.DiskID, t.Partitions = d.other(t.DiskID), t.Sorted()
+	t.DiskID, t.Partitions = d.other(t.DiskID), slices.Clone(t.Partitions)
 	for i, p := range t.Partitions {
 		if !others[p.ID] {
 			continue

@@ -72,14 +72,15 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	return nil
 }
 
-// withMSR returns the table with a reserved partition in slot 0, or unchanged if it has one already or has no room.
+// withMSR returns the table with a reserved partition of the lowest free number, or unchanged if it has one already or has no room.
 func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	next := *t
-	next.Partitions = append(t.Sorted(), gpt.Partition{
-		Slot: freeSlot(t.Partitions), Type: win32.PartitionMSR, ID: gpt.NewGUID(),
-		First: t.FirstUsable, Last: msrEnd/uint64(d.sectorSize()) - 1, Name: bundle.MSRName,
+	from := int64(t.FirstUsable) * d.sectorSize()
+	next.Partitions = append(slices.Clone(t.Partitions), win32.Partition{
+		Number: freeNumber(t.Partitions), Type: win32.PartitionMSR, ID: gpt.NewGUID(), Name: bundle.MSRName,
+		StartingOffset: from, Length: msrEnd - from,
 	})
-	isMSR := func(p gpt.Partition) bool { return p.Type == win32.PartitionMSR }
+	isMSR := func(p win32.Partition) bool { return p.Type == win32.PartitionMSR }
 	if slices.ContainsFunc(t.Partitions, isMSR) || next.Check() != nil {
 		return t
 	}
@@ -94,11 +95,11 @@ func (d *disk) clearBackup() []gpt.Block {
 	return []gpt.Block{d.layout.GPT.BackupBlock()}
 }
 
-// freeSlot returns the first free slot.
-func freeSlot(partitions []gpt.Partition) int {
-	for slot := 0; ; slot++ {
-		if !slices.ContainsFunc(partitions, func(p gpt.Partition) bool { return p.Slot == slot }) {
-			return slot
+// freeNumber returns the lowest free number of a partition.
+func freeNumber(partitions []win32.Partition) uint32 {
+	for number := uint32(1); ; number++ {
+		if !slices.ContainsFunc(partitions, func(p win32.Partition) bool { return p.Number == number }) {
+			return number
 		}
 	}
 }
@@ -152,10 +153,10 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 
 func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
 	t := *d.layout.GPT
-	old := t.Sorted()
+	old := t.Partitions
 	t.Partitions = nil
 	used := map[guid.GUID]bool{}
-	var added []gpt.Partition
+	var added []win32.Partition
 	for _, p := range want.Partitions {
 		if p.Length == 0 || p.Type == (guid.GUID{}) {
 			continue
@@ -163,27 +164,23 @@ func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]g
 		if p.ID == (guid.GUID{}) {
 			p.ID = gpt.NewGUID()
 		}
-		if !d.aligned(p) || used[p.ID] || others[p.ID] {
+		if used[p.ID] || others[p.ID] {
 			return nil, win32.ERROR_INVALID_PARAMETER
 		}
 		used[p.ID] = true
-		made := gpt.Partition{
-			Type: p.Type, ID: p.ID, Attributes: p.Attributes, Name: p.Name,
-			First: uint64(p.StartingOffset / d.sectorSize()), Last: uint64((p.StartingOffset+p.Length)/d.sectorSize()) - 1,
-		}
-		was := slices.IndexFunc(old, func(o gpt.Partition) bool { return o.First == made.First })
+		was := slices.IndexFunc(old, func(o win32.Partition) bool { return o.StartingOffset == p.StartingOffset })
 		if was < 0 {
-			added = append(added, made)
+			added = append(added, p)
 			continue
 		}
-		made.Slot = old[was].Slot
-		t.Partitions = append(t.Partitions, made)
-	}
-	for _, p := range added {
-		p.Slot = freeSlot(t.Partitions)
+		p.Number = old[was].Number
 		t.Partitions = append(t.Partitions, p)
 	}
-	lost := func(p gpt.Partition) bool { return !used[p.ID] }
+	for _, p := range added {
+		p.Number = freeNumber(t.Partitions)
+		t.Partitions = append(t.Partitions, p)
+	}
+	lost := func(p win32.Partition) bool { return !used[p.ID] }
 	if d.record.System && slices.ContainsFunc(old, lost) {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
@@ -204,18 +201,15 @@ func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 	if len(want.Partitions) > 4 {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
-	for slot, p := range want.Partitions {
+	for i, p := range want.Partitions {
 		if p.Length == 0 || p.MBRType == 0 {
 			continue
 		}
-		sectors := p.Length / d.sectorSize()
-		made := ondisk.MBRPartition{Slot: slot, Boot: p.Boot, Kind: p.MBRType,
-			First: uint32(p.StartingOffset / d.sectorSize()), Sectors: uint32(sectors)}
 		if !d.aligned(p) || p.StartingOffset == 0 || (p.StartingOffset+p.Length)/d.sectorSize() > 1<<32 ||
-			p.MBRType == ondisk.MBRProtective || slices.ContainsFunc(m.Partitions, made.Overlaps) {
+			p.MBRType == ondisk.MBRProtective || m.Overlaps(p) {
 			return nil, win32.ERROR_INVALID_PARAMETER
 		}
-		m.Partitions = append(m.Partitions, made)
+		m.Partitions[i] = p
 	}
 	sector := make([]byte, d.record.SectorSize)
 	if _, err := d.image.File.ReadAt(sector, 0); err != nil {

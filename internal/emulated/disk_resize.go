@@ -56,7 +56,7 @@ func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error 
 		return nil
 	}
 	t := *d.layout.GPT
-	t.Partitions = t.Sorted()
+	t.Partitions = slices.Clone(t.Partitions)
 	var blocks []gpt.Block
 	if uint64(sizeBytes/d.sectorSize()) > t.Sectors {
 		blocks = append(blocks, t.BackupBlock())
@@ -121,8 +121,8 @@ func (d *disk) growBy(want win32.GrowPartition) error {
 	}
 	return d.refreshTable(size, func(t *gpt.Table) error {
 		for i := range t.Partitions {
-			if uint32(t.Partitions[i].Slot)+1 == want.Number {
-				t.Partitions[i].Last += uint64(want.BytesToGrow / d.sectorSize())
+			if t.Partitions[i].Number == want.Number {
+				t.Partitions[i].Length += want.BytesToGrow
 				if t.Check() == nil {
 					return nil
 				}

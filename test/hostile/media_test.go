@@ -79,9 +79,8 @@ func table(t *testing.T, disk, each int64, types ...guid.GUID) (marks []mark) {
 	g, err := gpt.New(id(), 512, disk)
 	caller.OK(t, err)
 	for i, kind := range types {
-		first := uint64(mib+int64(i)*each) / 512
-		g.Partitions = append(g.Partitions, gpt.Partition{Slot: i, Type: kind, ID: id(), First: first,
-			Last: first + uint64(each)/512 - 1})
+		g.Partitions = append(g.Partitions, win32.Partition{Number: uint32(i) + 1, Type: kind, ID: id(),
+			StartingOffset: mib + int64(i)*each, Length: each})
 	}
 	caller.OK(t, g.Check())
 	for _, b := range g.Encode() {

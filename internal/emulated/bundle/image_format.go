@@ -20,13 +20,6 @@ func (r Record) newFileSystem(offset, length int64) []gpt.Block {
 	return ondisk.NewNTFS(int64(r.SectorSize), offset, length)
 }
 
-// extent is the place of a new partition, in bytes.
-type extent struct {
-	kind     guid.GUID
-	name     string
-	from, to uint64
-}
-
 // The sizes of the smallest disks.
 const (
 	MinFormattedBytes = 64 << 20  // leaves room for a volume after the reserved partition
@@ -53,36 +46,29 @@ const MSRName = "Microsoft reserved partition"
 // createGPT makes the reserved partitions and, after them, a basic data partition.
 func createGPT(im *Image, record Record) (guid.GUID, error) {
 	const mib = 1 << 20
-	reserved := []extent{{win32.PartitionMSR, MSRName, mib, 16 * mib}}
-	if record.System || record.Boot {
-		reserved = []extent{
-			{win32.PartitionEFISystem, "EFI system partition", mib, 101 * mib},
-			{win32.PartitionMSR, MSRName, 101 * mib, 117 * mib},
-		}
-	}
-	sector := uint64(record.SectorSize)
-	t, err := gpt.New(gpt.NewGUID(), int(sector), im.Size)
+	t, err := gpt.New(gpt.NewGUID(), int(record.SectorSize), im.Size)
 	if err != nil {
 		return guid.GUID{}, err
 	}
-	add := func(p extent, attributes uint64) {
-		t.Partitions = append(t.Partitions, gpt.Partition{
-			Slot: len(t.Partitions), Type: p.kind, ID: gpt.NewGUID(), Name: p.name, Attributes: attributes,
-			First: p.from / sector, Last: p.to/sector - 1,
-		})
+	from := int64(mib)
+	add := func(kind guid.GUID, name string, to int64, attributes uint64) win32.Partition {
+		p := win32.Partition{Number: uint32(len(t.Partitions)) + 1, Type: kind, ID: gpt.NewGUID(), Name: name,
+			Attributes: attributes, StartingOffset: from, Length: to - from}
+		t.Partitions, from = append(t.Partitions, p), to
+		return p
 	}
-	from := uint64(mib)
-	for _, p := range reserved {
-		add(p, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
-		from = p.to
+	reserved := int64(15 * mib)
+	if record.System || record.Boot {
+		add(win32.PartitionEFISystem, "EFI system partition", from+100*mib, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+		reserved = 16 * mib
 	}
-	add(extent{win32.PartitionBasicData, "Basic data partition", from, (t.LastUsable + 1) * sector / mib * mib}, 0)
+	add(win32.PartitionMSR, MSRName, from+reserved, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
+	end := int64(t.LastUsable+1) * int64(record.SectorSize)
+	last := add(win32.PartitionBasicData, "Basic data partition", end/mib*mib, 0)
 	if err := t.Check(); err != nil {
 		return guid.GUID{}, err
 	}
-	last := t.Partitions[len(t.Partitions)-1]
-	blocks := record.newFileSystem(int64(last.First*sector), int64(last.Sectors()*sector))
-	return last.ID, im.Write(append(t.Encode(), blocks...))
+	return last.ID, im.Write(append(t.Encode(), record.newFileSystem(last.StartingOffset, last.Length)...))
 }
 
 // createMBR makes, on a disk to boot from, the active partition that Windows Setup calls System Reserved, and then one
@@ -92,21 +78,15 @@ func createMBR(im *Image, record Record) (guid.GUID, error) {
 	sector := int64(record.SectorSize)
 	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none
 	var blocks []gpt.Block
-	add := func(from, to int64, active bool, fileSystem []gpt.Block) guid.GUID {
-		m.Partitions = append(m.Partitions, ondisk.MBRPartition{
-			Slot: len(m.Partitions), Boot: active, Kind: ifs, First: uint32(from / sector),
-			Sectors: uint32((to - from) / sector),
-		})
-		blocks = append(blocks, fileSystem...)
-		return ondisk.MBRVolumeID(m.Signature, from)
-	}
-	from := int64(mib)
+	from, data := int64(mib), 0
 	if record.System || record.Boot {
-		add(mib, 101*mib, true, ondisk.NewNTFS(sector, mib, 100*mib))
-		from = 101 * mib
+		m.Partitions[0] = win32.Partition{MBRType: ifs, Boot: true, StartingOffset: mib, Length: 100 * mib}
+		blocks = ondisk.NewNTFS(sector, mib, 100*mib)
+		from, data = 101*mib, 1
 	}
 	to := min(im.Size/mib, 2<<20) * mib // an MBR ends at 2 TiB
-	id := add(from, to, false, record.newFileSystem(from, to-from))
+	m.Partitions[data] = win32.Partition{MBRType: ifs, StartingOffset: from, Length: to - from}
+	blocks = append(blocks, record.newFileSystem(from, to-from)...)
 	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
-	return id, im.Write(blocks)
+	return ondisk.MBRVolumeID(m.Signature, from), im.Write(blocks)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
@@ -112,9 +113,14 @@ func (m medium) table(lba uint64) (*Table, error) {
 		if e.Type == (guid.GUID{}) {
 			continue // not used
 		}
+		if e.First > e.Last || e.Last > t.LastUsable {
+			return nil, fmt.Errorf("partition %d: sectors %d to %d, past the usable end %d", slot+1, e.First, e.Last,
+				t.LastUsable)
+		}
 		name := append(e.Name[:], 0)
-		t.Partitions = append(t.Partitions, Partition{
-			Slot: slot, Type: e.Type, ID: e.ID, First: e.First, Last: e.Last, Attributes: e.Attributes,
+		t.Partitions = append(t.Partitions, win32.Partition{
+			Style: win32.PARTITION_STYLE_GPT, Number: uint32(slot) + 1, Type: e.Type, ID: e.ID, Attributes: e.Attributes,
+			StartingOffset: int64(e.First) * int64(m.sectorSize), Length: int64(e.Last-e.First+1) * int64(m.sectorSize),
 			Name: string(utf16.Decode(name[:slices.Index(name, 0)])),
 		})
 	}

@@ -96,9 +96,11 @@ func (t *Table) header(array []byte, self, other, arrayLBA uint64) []byte {
 func (t *Table) encodeArray() []byte {
 	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
 	for _, p := range t.Partitions {
-		e := rawEntry{Type: p.Type, ID: p.ID, First: p.First, Last: p.Last, Attributes: p.Attributes}
+		first := uint64(p.StartingOffset) / uint64(t.SectorSize)
+		e := rawEntry{Type: p.Type, ID: p.ID, First: first, Last: first + uint64(p.Length)/uint64(t.SectorSize) - 1,
+			Attributes: p.Attributes}
 		copy(e.Name[:], utf16.Encode([]rune(p.Name)))
-		copy(b[p.Slot*entrySize:], cstruct.Encode(e))
+		copy(b[(p.Number-1)*entrySize:], cstruct.Encode(e))
 	}
 	return b
 }

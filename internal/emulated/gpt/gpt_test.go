@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // disk is a medium in memory.
@@ -33,21 +36,19 @@ func (d disk) write(blocks []Block) {
 	}
 }
 
-var basicData = guid.GUID{Data1: 0xebd0a0a2, Data2: 0xb9e5, Data3: 0x4433,
-	Data4: [8]byte{0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7}}
-
 func sample(t testing.TB, sectorSize int, sizeBytes int64) *Table {
 	t.Helper()
 	table, err := New(guid.GUID{Data1: 0xd15c}, sectorSize, sizeBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mib := uint64(1<<20) / uint64(sectorSize)
-	table.Partitions = []Partition{
-		{Slot: 0, Type: basicData, ID: guid.GUID{Data1: 1}, First: mib, Last: 2*mib - 1,
-			Attributes: 1 << 63, Name: "Größe 🗄"},
-		{Slot: 5, Type: basicData, ID: guid.GUID{Data1: 2}, First: 2 * mib, Last: table.LastUsable,
-			Name: strings.Repeat("n", 36)},
+	const mib = 1 << 20
+	end := int64(table.LastUsable+1) * int64(sectorSize)
+	table.Partitions = []win32.Partition{
+		{Style: win32.PARTITION_STYLE_GPT, Number: 1, Type: win32.PartitionBasicData, ID: guid.GUID{Data1: 1},
+			StartingOffset: mib, Length: mib, Attributes: 1 << 63, Name: "Größe 🗄"},
+		{Style: win32.PARTITION_STYLE_GPT, Number: 6, Type: win32.PartitionBasicData, ID: guid.GUID{Data1: 2},
+			StartingOffset: 2 * mib, Length: end - 2*mib, Name: strings.Repeat("n", 36)},
 	}
 	return table
 }
@@ -113,13 +114,19 @@ func TestNoTable(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, edit := range map[string]func(*Table){
-		"overlap":     func(t *Table) { t.Partitions[1].First-- },
-		"backwards":   func(t *Table) { t.Partitions[0].Last = t.Partitions[0].First - 1 },
-		"table":       func(t *Table) { t.Partitions[0].First = 33 },
-		"past end":    func(t *Table) { t.Partitions[1].Last++ },
-		"slot twice":  func(t *Table) { t.Partitions[1].Slot = 0 },
-		"slot beyond": func(t *Table) { t.Partitions[1].Slot = 128 },
-		"no type":     func(t *Table) { t.Partitions[1].Type = guid.GUID{} },
+		"overlap":       func(t *Table) { t.Partitions[0].Length += 512 },
+		"backwards":     func(t *Table) { t.Partitions[0].Length = -512 },
+		"empty":         func(t *Table) { t.Partitions[0].Length = 0 },
+		"half sector":   func(t *Table) { t.Partitions[0].Length -= 256 },
+		"between":       func(t *Table) { t.Partitions[0].StartingOffset += 256 },
+		"table":         func(t *Table) { t.Partitions[0].StartingOffset = 33 * 512 },
+		"past end":      func(t *Table) { t.Partitions[1].Length += 512 },
+		"far past":      func(t *Table) { t.Partitions[1].StartingOffset = math.MaxInt64 - 511 },
+		"endless":       func(t *Table) { t.Partitions[1].Length = math.MaxInt64 - 511 },
+		"number twice":  func(t *Table) { t.Partitions[1].Number = 1 },
+		"number beyond": func(t *Table) { t.Partitions[1].Number = 129 },
+		"no number":     func(t *Table) { t.Partitions[0].Number = 0 },
+		"no type":       func(t *Table) { t.Partitions[1].Type = guid.GUID{} },
 	} {
 		table := sample(t, 512, 4<<20)
 		if err := table.Check(); err != nil {
@@ -173,13 +180,29 @@ func fix(m disk) {
 	le.PutUint32(h[16:], crc32.ChecksumIEEE(h[:headerSize]))
 }
 
+// An entry whose place in bytes needs more than 64 bits is damage, and not a place near the start.
+func TestEntryBeyondAllMedia(t *testing.T) {
+	d := make(disk, 4<<20)
+	d.write(sample(t, 512, int64(len(d))).Encode())
+	le := binary.LittleEndian
+	le.PutUint64(d[1024+32:], 1<<55+100)
+	le.PutUint64(d[1024+40:], 1<<55+200)
+	le.PutUint32(d[512+80:], defaultSlots-1) // fix adds one
+	fix(d)
+	got, err := Read(d, 512, int64(len(d)))
+	if err != nil || !got.FromBackup {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	d := make(disk, 128<<10)
 	table, err := New(guid.GUID{Data1: 1}, 512, int64(len(d)))
 	if err != nil {
 		f.Fatal(err)
 	}
-	table.Partitions = []Partition{{Type: basicData, ID: guid.GUID{Data1: 2}, First: 40, Last: 50, Name: "x"}}
+	table.Partitions = []win32.Partition{{Number: 1, Type: win32.PartitionBasicData, ID: guid.GUID{Data1: 2},
+		StartingOffset: 40 * 512, Length: 11 * 512, Name: "x"}}
 	d.write(table.Encode())
 	f.Add([]byte(d[512:1024]), []byte(d[1024:1152]), true)
 	f.Add(make([]byte, 92), []byte{}, false)

@@ -3,12 +3,12 @@
 package gpt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 const (
@@ -18,19 +18,6 @@ const (
 	nameUnits    = 36 // UTF-16 units of a partition name
 )
 
-// Partition is one used entry of a table.
-type Partition struct {
-	Slot       int // index of the entry in the array, from 0; constant while the partition exists
-	Type, ID   guid.GUID
-	First      uint64 // first sector
-	Last       uint64 // last sector, inclusive
-	Attributes uint64
-	Name       string
-}
-
-// Sectors returns the length of the partition in sectors.
-func (p Partition) Sectors() uint64 { return p.Last - p.First + 1 }
-
 // Table is a GUID partition table. Sectors are counted in SectorSize bytes.
 type Table struct {
 	DiskID      guid.GUID
@@ -38,9 +25,9 @@ type Table struct {
 	Sectors     uint64 // size of the medium for which the table was made; the last sector holds the backup header
 	FirstUsable uint64
 	LastUsable  uint64
-	Slots       int // capacity of the entry array
-	Partitions  []Partition
-	FromBackup  bool // the primary header or array was damaged
+	Slots       int               // capacity of the entry array
+	Partitions  []win32.Partition // the used entries; their numbers are the places in the array, from 1
+	FromBackup  bool              // the primary header or array was damaged
 }
 
 // ErrTooSmall means that a medium has no room for a table.
@@ -65,14 +52,8 @@ func (t *Table) Resize(sizeBytes int64) error {
 	if sectors < t.FirstUsable+t.arraySectors()+2 {
 		return ErrTooSmall
 	}
-	last := sectors - t.arraySectors() - 2
-	for _, p := range t.Partitions {
-		if p.Last > last {
-			return fmt.Errorf("partition in slot %d ends at sector %d, past the new usable end %d", p.Slot, p.Last, last)
-		}
-	}
-	t.Sectors, t.LastUsable = sectors, last
-	return nil
+	t.Sectors, t.LastUsable = sectors, sectors-t.arraySectors()-2
+	return t.Check()
 }
 
 // arraySectors returns how many sectors the entry array takes.
@@ -86,32 +67,32 @@ func NewGUID() guid.GUID {
 	return id
 }
 
-// Sorted returns the partitions by slot.
-func (t *Table) Sorted() []Partition {
-	return slices.SortedFunc(slices.Values(t.Partitions), func(a, b Partition) int { return a.Slot - b.Slot })
-}
-
-// Check returns an error if the table must not be written: if partitions lie outside the usable area, overlap or share
-// a slot.
+// Check returns an error if the table must not be written: if partitions are not whole sectors inside the usable area,
+// overlap or share a number.
 func (t *Table) Check() error {
-	slots := map[int]bool{}
-	byStart := slices.SortedFunc(slices.Values(t.Partitions),
-		func(a, b Partition) int { return cmp.Compare(a.First, b.First) })
-	for i, p := range byStart {
+	sector := int64(t.SectorSize)
+	from, to := int64(t.FirstUsable)*sector, int64(t.LastUsable+1)*sector
+	for i, p := range t.Partitions {
 		switch {
-		case p.Slot < 0 || p.Slot >= t.Slots:
-			return fmt.Errorf("slot %d is outside the array of %d", p.Slot, t.Slots)
-		case slots[p.Slot]:
-			return fmt.Errorf("slot %d is used twice", p.Slot)
+		case p.Number < 1 || p.Number > uint32(t.Slots):
+			return fmt.Errorf("partition %d is outside the array of %d", p.Number, t.Slots)
 		case p.Type == (guid.GUID{}):
-			return fmt.Errorf("slot %d has no type", p.Slot)
-		case p.First > p.Last || p.First < t.FirstUsable || p.Last > t.LastUsable:
-			return fmt.Errorf("slot %d: sectors %d to %d are not inside the usable %d to %d",
-				p.Slot, p.First, p.Last, t.FirstUsable, t.LastUsable)
-		case i > 0 && p.First <= byStart[i-1].Last:
-			return fmt.Errorf("slots %d and %d overlap", byStart[i-1].Slot, p.Slot)
+			return fmt.Errorf("partition %d has no type", p.Number)
+		case p.StartingOffset < from || p.Length <= 0 || p.Length > to-p.StartingOffset ||
+			p.StartingOffset%sector != 0 || p.Length%sector != 0:
+			return fmt.Errorf("partition %d: %d bytes at %d are not whole sectors inside the usable %d to %d",
+				p.Number, p.Length, p.StartingOffset, from, to)
 		}
-		slots[p.Slot] = true
+		for _, o := range t.Partitions[:i] {
+			if o.Number == p.Number || Overlap(o, p) {
+				return fmt.Errorf("partitions %d and %d have one number, or overlap", o.Number, p.Number)
+			}
+		}
 	}
 	return nil
+}
+
+// Overlap reports whether two partitions share a byte.
+func Overlap(p, q win32.Partition) bool {
+	return p.StartingOffset < q.StartingOffset+q.Length && q.StartingOffset < p.StartingOffset+p.Length
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 func FuzzParseBootSector(f *testing.F) {
@@ -29,14 +31,16 @@ func FuzzParseBootSector(f *testing.F) {
 }
 
 func FuzzParseMBR(f *testing.F) {
-	f.Add(MBR{Signature: 1, Partitions: []MBRPartition{{Kind: 7, First: 2048, Sectors: 1000}}}.Encode(make([]byte, 512)))
+	one := win32.Partition{MBRType: 7, StartingOffset: 2048 * 512, Length: 1000 * 512}
+	f.Add((&MBR{Signature: 1, Partitions: [4]win32.Partition{one}}).Encode(make([]byte, 512)))
 	f.Add(make([]byte, 512))
 	f.Fuzz(func(t *testing.T, sector []byte) {
-		m, protective, ok := ParseMBR(sector, 1<<20)
+		sector = append(sector, make([]byte, max(0, 512-len(sector)))...)[:512]
+		m, protective, ok := ParseMBR(sector, 512<<20)
 		if !ok || protective {
 			return
 		}
-		again, _, _ := ParseMBR(m.Encode(sector), 1<<20)
+		again, _, _ := ParseMBR(m.Encode(sector), 512<<20)
 		if diff := cmp.Diff(m, again); diff != "" {
 			t.Errorf("read again (-want +got):\n%s", diff)
 		}

@@ -32,7 +32,7 @@ func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (La
 	if _, err := r.ReadAt(first, 0); err != nil && !errors.Is(err, io.EOF) {
 		return Layout{}, err
 	}
-	m, protective, ok := ParseMBR(first, uint64(size/int64(sectorSize)))
+	m, protective, ok := ParseMBR(first, size)
 	switch {
 	case ok && protective:
 		t, err := gpt.Read(r, sectorSize, size)
@@ -56,26 +56,9 @@ func (l Layout) DriveLayout() win32.DriveLayout {
 		out.DiskID, out.MaxPartitionCount = t.DiskID, uint32(t.Slots)
 		out.StartingUsableOffset = int64(t.FirstUsable) * l.SectorSize
 		out.UsableLength = int64(t.LastUsable-t.FirstUsable+1) * l.SectorSize
-		for _, p := range t.Sorted() {
-			out.Partitions = append(out.Partitions, win32.Partition{
-				Style: l.Style, Number: uint32(p.Slot) + 1,
-				StartingOffset: int64(p.First) * l.SectorSize, Length: int64(p.Sectors()) * l.SectorSize,
-				Type: p.Type, ID: p.ID, Attributes: p.Attributes, Name: p.Name,
-			})
-		}
+		out.Partitions = slices.Clone(t.Partitions)
 	case win32.PARTITION_STYLE_MBR:
-		out.Signature = l.MBR.Signature
-		out.Partitions = make([]win32.Partition, 4)
-		for i := range out.Partitions {
-			out.Partitions[i].Style = l.Style
-		}
-		for _, p := range l.MBR.Partitions {
-			out.Partitions[p.Slot] = win32.Partition{
-				Style: l.Style, Number: uint32(p.Slot) + 1,
-				StartingOffset: int64(p.First) * l.SectorSize, Length: int64(p.Sectors) * l.SectorSize,
-				MBRType: p.Kind, Boot: p.Boot, Recognized: hasMBRVolume(p.Kind), HiddenSectors: p.First,
-			}
-		}
+		out.Signature, out.Partitions = l.MBR.Signature, l.MBR.Partitions[:]
 	}
 	return out
 }
@@ -117,18 +100,11 @@ func NewSerial() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// MBRPartition is one of the four entries of a master boot record.
-type MBRPartition struct {
-	Slot           int
-	Boot           bool
-	Kind           uint8
-	First, Sectors uint32
-}
-
-// MBR is a master boot record other than a GPT's protective one. Extended partitions are entries like others.
+// MBR is a master boot record other than a GPT's protective one. Extended partitions are entries like others; those
+// that are not used have no length.
 type MBR struct {
 	Signature  uint32
-	Partitions []MBRPartition
+	Partitions [4]win32.Partition
 }
 
 // MBRProtective is the type of the one entry that the MBR of a GPT disk has.
@@ -139,47 +115,55 @@ const (
 	mbrTableAt     = 446
 )
 
-// ParseMBR parses a first sector; ok is false without the boot signature. Entries that overlap or reach beyond the disk
-// are left out: boot code that is taken for a table looks like that.
-func ParseMBR(s []byte, diskSectors uint64) (m MBR, protective, ok bool) {
+// ParseMBR parses the first sector of a disk; ok is false without the boot signature. Entries that overlap or reach
+// beyond the disk are left out: boot code that is taken for a table looks like that.
+func ParseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
 	if len(s) < 512 || s[510] != 0x55 || s[511] != 0xAA {
 		return MBR{}, false, false
 	}
 	le := binary.LittleEndian
 	m.Signature = le.Uint32(s[mbrSignatureAt:])
-	for slot := range 4 {
-		e := s[mbrTableAt+16*slot:]
-		p := MBRPartition{Slot: slot, Boot: e[0] == 0x80, Kind: e[4], First: le.Uint32(e[8:]), Sectors: le.Uint32(e[12:])}
-		protective = protective || p.Kind == MBRProtective
-		inside := p.Kind != 0 && p.Sectors > 0 && p.First > 0 && uint64(p.First)+uint64(p.Sectors) <= diskSectors
-		if inside && !slices.ContainsFunc(m.Partitions, p.Overlaps) {
-			m.Partitions = append(m.Partitions, p)
+	for i := range m.Partitions {
+		e := s[mbrTableAt+16*i:]
+		kind, first := e[4], le.Uint32(e[8:])
+		p := win32.Partition{
+			Style: win32.PARTITION_STYLE_MBR, Number: uint32(i) + 1, MBRType: kind, Boot: e[0] == 0x80,
+			StartingOffset: int64(first) * int64(len(s)), Length: int64(le.Uint32(e[12:])) * int64(len(s)),
+			Recognized: hasMBRVolume(kind), HiddenSectors: first,
+		}
+		protective = protective || kind == MBRProtective
+		inside := kind != 0 && p.Length > 0 && first > 0 && p.StartingOffset+p.Length <= diskBytes
+		if inside && !m.Overlaps(p) {
+			m.Partitions[i] = p
 		}
 	}
 	return m, protective, true
 }
 
-// Overlaps reports whether two partitions share a sector.
-func (p MBRPartition) Overlaps(q MBRPartition) bool {
-	return uint64(p.First) < uint64(q.First)+uint64(q.Sectors) && uint64(q.First) < uint64(p.First)+uint64(p.Sectors)
+// Overlaps reports whether a partition shares a byte with one of the record.
+func (m *MBR) Overlaps(p win32.Partition) bool {
+	return slices.ContainsFunc(m.Partitions[:], func(o win32.Partition) bool { return gpt.Overlap(o, p) })
 }
 
 // Encode puts the record into a sector and keeps its boot code.
-func (m MBR) Encode(sector []byte) []byte {
+func (m *MBR) Encode(sector []byte) []byte {
 	le := binary.LittleEndian
 	s := slices.Clone(sector)
 	clear(s[mbrSignatureAt:512])
 	le.PutUint32(s[mbrSignatureAt:], m.Signature)
-	for _, p := range m.Partitions {
-		e := s[mbrTableAt+16*p.Slot:]
+	for i, p := range m.Partitions {
+		if p.Length == 0 {
+			continue
+		}
+		e := s[mbrTableAt+16*i:]
 		if p.Boot {
 			e[0] = 0x80
 		}
 		copy(e[1:4], []byte{0xFE, 0xFF, 0xFF}) // cylinder, head and sector are unused
-		e[4] = p.Kind
+		e[4] = p.MBRType
 		copy(e[5:8], []byte{0xFE, 0xFF, 0xFF})
-		le.PutUint32(e[8:], p.First)
-		le.PutUint32(e[12:], p.Sectors)
+		le.PutUint32(e[8:], uint32(p.StartingOffset/int64(len(s))))
+		le.PutUint32(e[12:], uint32(p.Length/int64(len(s))))
 	}
 	s[510], s[511] = 0x55, 0xAA
 	return s
