@@ -35,12 +35,12 @@ func (e swept) failHost(t *testing.T, subject int) {
 	const every = 11
 	w, i := e.interruption()
 	n := i.Setup(t)
-	before, prepared, operations := n.Save(), w.state(), 0
+	before, prepared, operations := n.Save(), i.State(n), 0
 	n.Restore(before)
 	w.host = func(string, string) error { operations++; return nil }
 	w.OK(i.Operation(t.Context(), n))
 	w.host = nil
-	want := w.state()
+	want := i.State(n)
 	if operations == 0 && !gocmp.Equal(prepared, want) {
 		t.Fatal("the call changes the node by no operation on the host's files")
 	}
@@ -74,7 +74,7 @@ func (e swept) failHost(t *testing.T, subject int) {
 			if strings.HasSuffix(met, "disk.img") && err != nil && strings.Contains(err.Error(), " is not blank: ") {
 				continue // as half a partition table is not
 			}
-			if diff := gocmp.Diff(want, w.state()); diff != "" || err != nil {
+			if diff := gocmp.Diff(want, i.State(n)); diff != "" || err != nil {
 				t.Fatalf("%s failed with %v, %s: the retry: %v\n(-want +got):\n%s", met, failure, name, err, diff)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
@@ -28,7 +29,8 @@ type state struct {
 	Files     map[string]string // on volumes, with their content
 	Bystander bool              // its image is byte for byte unchanged
 	Mappings  []string
-	Secret    bool // the initiator's, for mutual CHAP
+	Records   []string // what the agent has recorded of shares, without the names of the files
+	Secret    bool     // the initiator's, for mutual CHAP
 	Portals   int
 	Targets   []string
 	Sessions  int
@@ -81,6 +83,14 @@ func (w *world) network(s *state) {
 	w.t.Helper()
 	mappings, err := w.emulated.SMBGlobalMappings()
 	w.OK(err)
+	files, err := filepath.Glob(filepath.Join(w.node.StateDir, emulated.RecordsDir, "*"))
+	w.OK(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		w.OK(err)
+		s.Records = append(s.Records, filepath.Ext(file)+" "+strings.TrimSpace(string(text)))
+	}
+	slices.Sort(s.Records)
 	kept := w.kept()
 	s.Secret = kept.ISCSI.Mutual != nil
 	for i, m := range mappings {

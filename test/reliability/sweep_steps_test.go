@@ -20,7 +20,7 @@ func stepExamples() []swept {
 	stageShare := func(w *world) error { return w.StageShare(caller.Share, plugins+`\share`) }
 	publishStaged := func(w *world) error { return w.Publish(staging, publish) }
 	staged := mustDo(stageShare)
-	return []swept{
+	return append(shareExamples(stageShare), []swept{
 		{method: "NodeSteps/StageDisk", when: "blank", call: stageDisk, disk: true, sparse: 15},
 		{method: "NodeSteps/StageDisk", when: "in use, the disk has grown", prepare: func(w *world) {
 			inUse(w)
@@ -56,6 +56,31 @@ func stepExamples() []swept {
 			_, err := w.Steps().Expand(w.Context(), &nodestepsapi.ExpandRequest{TargetPath: staging, SizeBytes: grownBytes})
 			return err
 		}},
+	}...)
+}
+
+// shareExamples are of a share that another driver uses as well, by a step or by the smb group, which must not lose it.
+func shareExamples(stage func(*world) error) []swept {
+	const remote, other = caller.Share, plugins + `\other`
+	stageOther := func(w *world) error { return w.StageShare(remote, other) }
+	ask := mapShare(remote, "", caller.Password)
+	giveUp := func(w *world) error { return w.RemoveSmbGlobalMapping(remote) }
+	leave := unstage(plugins + `\share`)
+	after := func(calls ...func(*world) error) func(*world) {
+		return func(w *world) {
+			for _, call := range calls {
+				w.OK(call(w))
+			}
+		}
+	}
+	return []swept{
+		{method: "NodeSteps/StageShare", when: "beside a step", prepare: after(stageOther), call: stage, shared: true},
+		{method: "NodeSteps/StageShare", when: "beside the smb group", prepare: after(ask), call: stage, shared: true},
+		{method: "Smb/NewSmbGlobalMapping", when: "beside a step", prepare: after(stage), call: ask, shared: true},
+		{method: "Smb/RemoveSmbGlobalMapping", when: "beside a step", prepare: after(stage, ask), call: giveUp, shared: true},
+		{method: "Smb/RemoveSmbGlobalMapping", when: "alone", prepare: after(ask), call: giveUp},
+		{method: "NodeSteps/Unstage", when: "beside a step", prepare: after(stage, stageOther), call: leave, shared: true},
+		{method: "NodeSteps/Unstage", when: "beside the smb group", prepare: after(stage, ask), call: leave, shared: true},
 	}
 }
 

@@ -24,6 +24,8 @@ type swept struct {
 	// sparse: the call is made of others, each of which is an example itself, so of its points only one in so many is
 	// tried.
 	sparse int
+	// shared: another driver uses the share, which stays mapped whatever happens.
+	shared bool
 }
 
 // byNumber reports whether the call names a disk by its number, which is another disk's if that comes in its place.
