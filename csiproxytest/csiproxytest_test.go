@@ -189,7 +189,16 @@ func TestMistakesFailTheTest(t *testing.T) {
 		}, `unknown kernel function "DeviceIoControll"; did you mean DeviceIoControl?`},
 		"no such method": {func(_ testing.TB, n *csiproxytest.Node) {
 			n.Cut(csiproxytest.Calls{Method: "volume/MontVolume"})
-		}, `"volume/MontVolume" matches no method that is served; did you mean volume/MountVolume?`},
+		}, `"volume/MontVolume" selects no method of the API; did you mean volume/MountVolume?`},
+		"a method without its group": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Find(csiproxytest.Query{Method: "StageDisk"})
+		}, `"StageDisk" selects no method of the API; did you mean nodesteps/StageDisk?`},
+		"a method of another group": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Wait(csiproxytest.Query{Method: "volume/v1/Mkdir"})
+		}, `did you mean filesystem/Mkdir?`},
+		"a call of no function": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Wait(csiproxytest.Query{Function: "FormatVolum"})
+		}, `unknown kernel function "FormatVolum"; did you mean FormatVolume?`},
 		"no such code": {func(_ testing.TB, n *csiproxytest.Node) {
 			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISC"}, 1, 1)
 		}, "did you mean IOCTL_DISK_CREATE_DISK"},

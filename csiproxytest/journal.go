@@ -14,6 +14,7 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
@@ -26,7 +27,8 @@ func (n *Node) Journal() []*nodeapi.JournalEntry {
 	return n.Find(Query{})
 }
 
-// Query selects a part of the journal. The zero value selects all of it.
+// Query selects a part of the journal. The zero value selects all of it. A Method or a Function that Windows and the
+// API do not have ends the test.
 type Query struct {
 	// After selects entries after a sequence number, which Newest returned before.
 	After uint64
@@ -45,19 +47,18 @@ type Query struct {
 // Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*nodeapi.JournalEntry {
 	n.t.Helper()
-	found, err := n.harness().Journal.Find(journal.Query{
-		After: q.After, Methods: q.Method, Function: q.Function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
-	})
+	function, methods, err := faults.ParseCalls(q.Function, q.Method)
 	n.must("searching the journal", err)
+	found := n.harness().Journal.Find(journal.Query{
+		After: q.After, Methods: methods, Function: function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
+	})
 	return journal.Messages(slices.Concat(found.Entries, found.Running))
 }
 
 // Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
-	found, err := n.harness().Journal.Find(journal.Query{Limit: 1})
-	n.must("searching the journal", err)
-	return found.Newest
+	return n.harness().Journal.Find(journal.Query{Limit: 1}).Newest
 }
 
 // JournalText returns the journal as lines for people.

@@ -4,10 +4,11 @@
 // sockets, or at named pipes on Windows. The agent is the real one, with all its API groups and versions; the node is
 // made of files in a temporary directory, and the test plays its hardware, its cloud and its file servers.
 //
-// A driver that takes its clients as arguments gets those of a Node, or any version of them from Client. A driver that
-// opens its clients itself, with NewClient of the client packages, finds the node after Setenv; one that is not written
-// in Go finds the sockets in SocketDir, or in the environment variable CSI_PROXY_SOCKET_DIR that Setenv sets. On
-// Windows a node has pipes with names of its own, unless Options.PlainPipes asks for those that drivers open.
+// A driver on package mounter gets mounter.New(node.Client()), from [Node.Client]. One that takes clients of single
+// groups as arguments gets those of a [Node], or any version of them from the function [Client]. A driver that opens
+// its clients itself, with NewClient of the client packages, finds the node after Setenv; one that is not written in Go
+// finds the sockets in SocketDir, or in the environment variable CSI_PROXY_SOCKET_DIR that Setenv sets. On Windows a
+// node has pipes with names of its own, unless Options.PlainPipes asks for those that drivers open.
 //
 // With CSI_PROXY_TEST_NODE=windows the node is the Windows machine on which the test runs, elevated. The agent works in
 // the test's process on the real kernel; with CSI_PROXY_TEST_NODE=agent it is the one that runs there. A disk is then a

@@ -7,9 +7,9 @@
 // and [Mounter.Unstage]. The agent does the whole step, runs it to its end when the caller gives up, and finishes it
 // when it is repeated after a failure or a crash anywhere. An agent without the group is csiproxy.ErrUnsupported.
 //
-// A [Mounter] is also a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. Its
-// methods, and small questions such as [Mounter.PathExists], are single calls, which every agent serves. They take no
-// context, and are limited by the client's timeout.
+// A [Mounter] is also a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. Those
+// methods take no context, and are limited by the client's timeout. [Mounter.FormatAndMount] is a step as well; the
+// others, and small questions such as [Mounter.PathExists], are calls that every agent serves.
 //
 // Failures are told apart with errors.Is: the kinds are the Err variables of package csiproxy, fs.ErrInvalid for an
 // argument that makes no sense, and fs.ErrNotExist. An error of the agent is a *csiproxy.Error with a gRPC code.

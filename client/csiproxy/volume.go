@@ -10,8 +10,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
-// refusedLogons are the reasons of a server that refuses the user name, the password or the account: Windows' errors, as
-// an answer of GetVolume has no code.
+// refusedLogons are the reasons of a server that refuses the user name, the password or the account: Windows' errors,
+// as an answer of GetVolume has no code.
 var refusedLogons = []string{
 	"ACCOUNT_DISABLED", "ACCOUNT_EXPIRED", "ACCOUNT_LOCKED_OUT", "ACCOUNT_RESTRICTION", "BAD_USERNAME",
 	"INVALID_LOGON_HOURS", "INVALID_PASSWORD", "INVALID_WORKSTATION", "LOGIN_WKSTA_RESTRICTION", "LOGON_FAILURE",
@@ -20,8 +20,8 @@ var refusedLogons = []string{
 }
 
 // SizeError returns why the sizes in an answer of GetVolume are not known, an [*Error] with the answer's reason and
-// text, nil if they are. It is the error of a NodeGetVolumeStats that needs them. For a share it is ErrServerUnreachable,
-// ErrCredentials, ErrShareNotFound and others, as for StageShare.
+// text, nil if they are. It is the error of a NodeGetVolumeStats that needs them. For a share it is
+// ErrServerUnreachable, ErrCredentials, ErrShareNotFound and others, as for StageShare.
 func SizeError(v *GetVolumeResponse) error {
 	if v.GetTotalBytes() > 0 {
 		return nil

@@ -50,9 +50,6 @@ A call must meet all conditions. A method is GROUP, GROUP/METHOD, GROUP/VERSION 
 			}
 			r.Since = timestamppb.New(at)
 		}
-		if warning := unknownCalls(r.GetFunction(), r.GetMethod()); warning != "" {
-			_, _ = fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", warning)
-		}
 		return a.following(c, *follow, func(ctx context.Context) error {
 			return a.printJournal(ctx, c, r, *api, *follow, *tail)
 		})

@@ -109,15 +109,3 @@ func flagError(c *cobra.Command, err error) error {
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return fmt.Errorf("%w%s", err, similar.Meant("--"+unknown.GetSpecifiedName(), names))
 }
-
-// unknownCalls returns the text of a warning if no kernel function or no method has the name, and otherwise nothing.
-func unknownCalls(function, method string) string {
-	if function != "" && faults.FunctionNamed(function) == "" {
-		return fmt.Sprintf("unknown kernel function %q%s", function, didYouMean(function, kernel.Functions()))
-	}
-	mask, err := policy.ParseMask(method)
-	if method == "" || err != nil || slices.ContainsFunc(policy.Methods(), mask.Match) {
-		return ""
-	}
-	return fmt.Sprintf("no method is called %q%s", method, didYouMean(method, faults.Masks(policy.Methods())))
-}

@@ -111,7 +111,8 @@ func wellAt(t *testing.T, m *mounter.Mounter, what string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		c, err := m.GetVolume(t.Context(), path)
-		if c.Abnormal || c.Reason != "" || c.Message != "the "+what+" is mounted" || c.SizeErr != nil || c.Total == 0 || err != nil {
+		if c.Abnormal || c.Reason != "" || c.Message != "the "+what+" is mounted" || c.SizeErr != nil ||
+			c.Total == 0 || err != nil {
 			t.Errorf("the condition at %s is %+v, %v, want normal, sizes and a message", path, c, err)
 		}
 	}

@@ -4,10 +4,12 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 )
 
 // wildcard matches every name of its kind.
@@ -19,8 +21,17 @@ type Mask struct{ group, version, method string }
 
 // ParseMask reads a mask: GROUP, GROUP/METHOD, GROUP/VERSION or GROUP/VERSION/METHOD, or the path of one method on the
 // wire, /VERSION.SERVICE/METHOD. Case does not matter. A part may be *, and a part that is left out matches anything:
-// "disk/ListDiskIDs" is that method in every version.
+// "disk/ListDiskIDs" is that method in every version. A mask that selects no method of the API is an error: a rule with
+// it allows nothing, and a test that waits for such calls waits for none.
 func ParseMask(text string) (Mask, error) {
+	m, err := parts(text)
+	if err == nil && !slices.ContainsFunc(node.MethodPaths(), m.Match) {
+		m, err = Mask{}, fmt.Errorf("%q selects no method of the API", text)
+	}
+	return m, err
+}
+
+func parts(text string) (Mask, error) {
 	if path, ok := strings.CutPrefix(text, "/"); ok {
 		m, ok := of(path)
 		if !ok {

@@ -116,9 +116,6 @@ func (r *Rule) read(f ruleFile) error {
 	}
 	for i, one := range f.Methods {
 		m, err := parseMask(string(one))
-		if err == nil && !slices.ContainsFunc(Methods(), m.matches) {
-			err = fmt.Errorf("%q selects no method of the API", one)
-		}
 		if err != nil {
 			return strictyaml.At(err, "methods", i)
 		}

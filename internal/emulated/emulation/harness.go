@@ -142,9 +142,12 @@ func (h *Harness) Record(c server.CallInfo) server.Record {
 // ListJournal answers the method of that name.
 func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
 	limit := int(cmp.Or(min(r.GetLimit(), journalPart), journalPart))
+	function, methods, err := faults.ParseCalls(r.GetFunction(), r.GetMethod())
+	if err != nil {
+		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
+	}
 	q := journal.Query{
-		After: r.GetAfter(), Limit: limit, Methods: r.GetMethod(), Object: r.GetObject(),
-		Function:  cmp.Or(faults.FunctionNamed(r.GetFunction()), r.GetFunction()),
+		After: r.GetAfter(), Limit: limit, Methods: methods, Object: r.GetObject(), Function: function,
 		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
 	}
 	if r.GetSince() != nil {
@@ -153,10 +156,7 @@ func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*
 	waitCtx, cancel := context.WithTimeout(ctx, journalWait)
 	defer cancel()
 	for {
-		found, err := h.Journal.Find(q)
-		if err != nil {
-			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
-		}
+		found := h.Journal.Find(q)
 		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(waitCtx, max(found.Searched, found.Newest)) {
 			q.After = found.Searched
 			continue

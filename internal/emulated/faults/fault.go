@@ -3,7 +3,6 @@
 package faults
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
 
 // A Fault disturbs the calls of one kernel function or of API methods: either Function or Method is set, and exactly
@@ -81,15 +78,12 @@ func (f Fault) problem() string {
 			effects++
 		}
 	}
-	_, maskErr := policy.ParseMask(f.Method)
+	_, _, unknown := ParseCalls(f.Function, f.Method)
 	switch {
 	case (f.Function == "") == (f.Method == ""):
 		return "it needs a kernel function or an API method"
-	case f.Function != "" && FunctionNamed(f.Function) == "":
-		suggestion := cmp.Or(similar.Meant(f.Function, kernel.Functions()), "; the journal shows the functions of calls")
-		return fmt.Sprintf("unknown kernel function %q", f.Function) + suggestion
-	case f.Method != "" && maskErr != nil:
-		return maskErr.Error()
+	case unknown != nil:
+		return unknown.Error()
 	case f.Method != "" && (f.Code != 0 || f.Object != ""):
 		return "API calls have no control code and no object"
 	case effects != 1:

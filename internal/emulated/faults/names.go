@@ -3,28 +3,61 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
 
-// FunctionNamed returns the kernel function that a person means, in any case and with or without the W at the end of
-// Windows' names. It returns "" if there is none.
-func FunctionNamed(name string) string {
-	i := slices.IndexFunc(kernel.Functions(), func(own string) bool {
-		return strings.EqualFold(own, name) || strings.EqualFold(own+"W", name)
-	})
-	if i < 0 {
-		return ""
+// ParseCalls reads which calls a person means: those of a kernel function, in any case and with or without the W at the
+// end of Windows' names, and those of the API methods that a mask selects. An empty text is no function or no mask.
+// What selects nothing is an error that says what may be meant.
+func ParseCalls(function, methods string) (named string, mask policy.Mask, err error) {
+	if function != "" {
+		i := slices.IndexFunc(kernel.Functions(), func(own string) bool {
+			return strings.EqualFold(own, function) || strings.EqualFold(own+"W", function)
+		})
+		if i < 0 {
+			return "", mask, fmt.Errorf("unknown kernel function %q%s", function, cmp.Or(
+				similar.Meant(function, kernel.Functions()), "; the journal shows the functions of calls"))
+		}
+		named = kernel.Functions()[i]
 	}
-	return kernel.Functions()[i]
+	if methods != "" {
+		if mask, err = policy.ParseMask(methods); err != nil {
+			return "", mask, fmt.Errorf("%w%s", err, similar.DidYouMean(similarMasks(methods)))
+		}
+	}
+	return named, mask, nil
+}
+
+// similarMasks returns the masks that a text may have meant, also those of methods whose group it lacks.
+func similarMasks(text string) []string {
+	masks := Masks(policy.Methods())
+	if near := similar.Names(text, masks); len(near) > 0 {
+		return near
+	}
+	byName, names := map[string]string{}, []string{}
+	for _, mask := range masks {
+		if group, name, ok := strings.Cut(mask, "/"); ok && !strings.Contains(name, "/") {
+			byName[name] = group + "/" + name
+			names = append(names, name)
+		}
+	}
+	near := similar.Names(path.Base(text), names)
+	for i, name := range near {
+		near[i] = byName[name]
+	}
+	return near
 }
 
 // ParseErrno parses an error code: its name in winerror.h, if package win32 knows it, or its number in any of Go's
@@ -59,8 +92,8 @@ func parseCode[T ~uint32](text, kind string, names map[T]string) (T, error) {
 // Masks returns the masks of methods by their paths on the wire: of the group, of the method in all versions, and in
 // its own: volume, volume/MountVolume, volume/v1/MountVolume.
 func Masks(paths []string) (masks []string) {
-	for _, path := range paths {
-		p, _ := versions.ParsePath(path)
+	for _, of := range paths {
+		p, _ := versions.ParsePath(of)
 		for _, mask := range []string{p.Group, p.Group + "/" + p.Method, p.Group + "/" + p.Version + "/" + p.Method} {
 			if !slices.Contains(masks, mask) {
 				masks = append(masks, mask)

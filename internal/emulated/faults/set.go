@@ -15,7 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
 
 // A Set holds the faults of one node. Its Intercept is a kernel.Interceptor; Around wraps API calls.
@@ -63,13 +62,12 @@ func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
-	f.Function = FunctionNamed(f.Function)
-	mask, _ := policy.ParseMask(f.Method) // Check has parsed it before
+	var mask policy.Mask
+	f.Function, mask, _ = ParseCalls(f.Function, f.Method) // Check has parsed them before
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
-		return 0, nil, fmt.Errorf("%w: %q matches no method that is served%s", ErrInvalid, f.Method,
-			similar.Meant(f.Method, Masks(s.paths)))
+		return 0, nil, fmt.Errorf("%w: %q selects no method that this agent serves", ErrInvalid, f.Method)
 	}
 	s.lastID++
 	hanging := make(chan struct{})

@@ -35,15 +35,6 @@ func flush(j *journal.Journal, object string, err error) error {
 	return j.Intercept(context.Background(), kernel.Call{Function: "Flush", Object: object}, func() error { return err })
 }
 
-func find(t *testing.T, j *journal.Journal, q journal.Query) journal.Found {
-	t.Helper()
-	found, err := j.Find(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // numbers returns the sequence numbers of entries.
 func numbers(entries []journal.Entry) (numbers []uint64) {
 	for _, e := range entries {
@@ -76,7 +67,7 @@ func TestRing(t *testing.T) {
 			for range test.calls {
 				_ = flush(j, "x", nil)
 			}
-			found := find(t, j, journal.Query{After: test.after, Limit: test.limit})
+			found := j.Find(journal.Query{After: test.after, Limit: test.limit})
 			if d := cmp.Diff(test.want, numbers(found.Entries)); d != "" || found.Newest != test.newest {
 				t.Errorf("newest %d, want %d; %s", found.Newest, test.newest, d)
 			}
@@ -100,7 +91,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("got the error %v", err)
 		}
 		call.End(nil, status.Error(codes.Unavailable, "not now\nsays it"))
-		entries := find(t, j, journal.Query{Limit: 9}).Entries
+		entries := j.Find(journal.Query{Limit: 9}).Entries
 		var lines []string
 		for _, m := range journal.Messages(entries) {
 			lines = append(lines, journal.Line(m))
@@ -121,9 +112,9 @@ func TestPanicIsAnEntry(t *testing.T) {
 		defer func() { _ = recover() }()
 		_ = j.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { panic("hush") })
 	}()
-	entries := find(t, j, journal.Query{Limit: 9}).Entries
-	if len(entries) != 1 || entries[0].Err == nil || len(find(t, j, journal.Query{}).Running) != 0 {
-		t.Errorf("got %v, running %v", entries, find(t, j, journal.Query{}).Running)
+	entries := j.Find(journal.Query{Limit: 9}).Entries
+	if len(entries) != 1 || entries[0].Err == nil || len(j.Find(journal.Query{}).Running) != 0 {
+		t.Errorf("got %v, running %v", entries, j.Find(journal.Query{}).Running)
 	}
 }
 
@@ -138,7 +129,7 @@ func TestRunning(t *testing.T) {
 		call := j.BeginAPI("id2", "e", "/m")
 		call.Request(&disk.GetDiskStatsRequest{DiskNumber: 7})
 		var lines []string
-		for _, m := range journal.Messages(find(t, j, journal.Query{}).Running) {
+		for _, m := range journal.Messages(j.Find(journal.Query{}).Running) {
 			lines = append(lines, journal.Line(m))
 		}
 		want := []string{"00:00:00.000000 running -   Flush (1m0s)", "00:01:00.000000 running id2 m {\"disk_number\":7} (0s)"}
@@ -148,7 +139,7 @@ func TestRunning(t *testing.T) {
 		close(release)
 		call.End(nil, nil)
 		synctest.Wait()
-		if running := find(t, j, journal.Query{}).Running; len(running) != 0 {
+		if running := j.Find(journal.Query{}).Running; len(running) != 0 {
 			t.Errorf("still running: %v", running)
 		}
 	})
@@ -192,7 +183,7 @@ func request(t *testing.T, m proto.Message) string {
 	call := j.BeginAPI("id", "e", "/m")
 	call.Request(m)
 	call.End(nil, nil)
-	entries := find(t, j, journal.Query{Limit: 1}).Entries
+	entries := j.Find(journal.Query{Limit: 1}).Entries
 	return journal.Messages(entries)[0].GetApi().GetRequest()
 }
 
@@ -227,7 +218,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	j := newJournal(1)
 	j.BeginAPI("id", "e", "/m").Request(unknown)
 	j.BeginAPI("id", "e", "/m").Request(&nodeapi.AddFaultRequest{Fault: fault}) // within a message of the request
-	kept := find(t, j, journal.Query{}).Running
+	kept := j.Find(journal.Query{}).Running
 	within := kept[1].Request.(*nodeapi.AddFaultRequest).GetFault()
 	for _, m := range []proto.Message{kept[0].Request, within} {
 		if unknown := m.ProtoReflect().GetUnknown(); len(unknown) != 0 || within.GetFunction() != "Flush" {
@@ -254,7 +245,7 @@ func FuzzRequests(f *testing.F) {
 		call := j.BeginAPI("id", "e", "/m")
 		call.Request(r)
 		call.End(nil, nil)
-		entries := find(t, j, journal.Query{Limit: 1}).Entries
+		entries := j.Find(journal.Query{Limit: 1}).Entries
 		m := journal.Messages(entries)[0]
 		if _, err := proto.Marshal(m); err != nil {
 			t.Errorf("the entry cannot be sent: %v", err)

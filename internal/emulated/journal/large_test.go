@@ -24,7 +24,7 @@ func TestLargeResponsesAreNotKept(t *testing.T) {
 		j.BeginAPI("id", "e", "/m").End(large(), nil)
 	}
 	j.BeginAPI("id", "e", "/m").End(&filesystem.PathExistsResponse{Exists: true}, nil)
-	entries := journal.Messages(find(t, j, journal.Query{}).Entries)
+	entries := journal.Messages(j.Find(journal.Query{}).Entries)
 	last := len(entries) - 1
 	got := []string{entries[last-1].GetApi().GetResponse(), entries[last].GetApi().GetResponse()}
 	if d := cmp.Diff([]string{"(1048580 bytes)", `{"exists":true}`}, got); d != "" {

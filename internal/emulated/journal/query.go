@@ -12,14 +12,14 @@ import (
 
 // A Query selects entries. The zero value selects all.
 type Query struct {
-	After     uint64    // only entries with higher sequence numbers
-	Limit     int       // at most this many; 0: all
-	Methods   string    // API calls that the mask selects, and kernel calls made for them; empty: all; policy.ParseMask
-	Function  string    // kernel calls of this function, in any case
-	Object    string    // calls that name this text, in any case: in the object, the arguments or the request
-	RequestID string    // one API call and the kernel calls made for it
-	Failed    bool      // only calls that failed, which a running one has not
-	Since     time.Time // only calls that began then or later
+	After     uint64      // only entries with higher sequence numbers
+	Limit     int         // at most this many; 0: all
+	Methods   policy.Mask // API calls that the mask selects, and kernel calls made for them
+	Function  string      // kernel calls of this function, as kernel.Functions spells it
+	Object    string      // calls that name this text, in any case: in the object, the arguments or the request
+	RequestID string      // one API call and the kernel calls made for it
+	Failed    bool        // only calls that failed, which a running one has not
+	Since     time.Time   // only calls that began then or later
 }
 
 // Found is the answer to a Query.
@@ -30,13 +30,8 @@ type Found struct {
 	Newest   uint64  // of all entries
 }
 
-// Find returns the entries that a query selects; old ones may be gone. It fails when Methods is not a valid mask.
-func (j *Journal) Find(q Query) (Found, error) {
-	if q.Methods != "" {
-		if _, err := policy.ParseMask(q.Methods); err != nil {
-			return Found{}, err
-		}
-	}
+// Find returns the entries that a query selects; old ones may be gone.
+func (j *Journal) Find(q Query) Found {
 	j.mu.Lock()
 	ring, newest := slices.Clone(j.ring), j.newest
 	snapshots := j.running.All()
@@ -67,17 +62,17 @@ func (j *Journal) Find(q Query) (Found, error) {
 			found.Running = append(found.Running, *e)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // filter returns a function that reports whether the query selects an entry. It needs all entries, because only an API
 // call's own entry has its method.
 func (q Query) filter(all []*Entry) func(*Entry) bool {
 	ofMethod := map[string]bool{} // by request id
-	if q.Methods != "" {
-		mask, _ := policy.ParseMask(q.Methods)
+	selects := q.Methods != policy.Mask{}
+	if selects {
 		for _, e := range all {
-			if e != nil && mask.Match(e.Method) {
+			if e != nil && q.Methods.Match(e.Method) {
 				ofMethod[e.RequestID] = true
 			}
 		}
@@ -85,8 +80,8 @@ func (q Query) filter(all []*Entry) func(*Entry) bool {
 	object := strings.ToLower(q.Object)
 	return func(e *Entry) bool {
 		switch {
-		case q.Methods != "" && !ofMethod[e.RequestID]:
-		case q.Function != "" && !strings.EqualFold(q.Function, e.Function):
+		case selects && !ofMethod[e.RequestID]:
+		case q.Function != "" && q.Function != e.Function:
 		case q.RequestID != "" && q.RequestID != e.RequestID:
 		case q.Failed && e.Err == nil:
 		case e.Begin.Before(q.Since):

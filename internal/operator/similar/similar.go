@@ -9,8 +9,10 @@ import (
 )
 
 // Meant returns the end of an error's text: the names that a text may have meant, or nothing.
-func Meant(text string, names []string) string {
-	near := Names(text, names)
+func Meant(text string, names []string) string { return DidYouMean(Names(text, names)) }
+
+// DidYouMean returns the end of an error's text that suggests names, or nothing without one.
+func DidYouMean(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}
