@@ -19,9 +19,7 @@
 package mounter
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -46,19 +44,6 @@ func (m *Mounter) WithKubelet(path string, files fs.FS) *Mounter {
 	with := *m
 	with.kubelet = kubelet{strings.TrimRight(windowsPath(path), `\`), files}
 	return &with
-}
-
-// step returns the error of a step. An agent that answers for other groups, but not for nodesteps, is told apart from
-// no agent at all: the pod lacks a pipe, or the operator has switched the group off.
-func (m *Mounter) step(ctx context.Context, err error) error {
-	if !errors.Is(err, csiproxy.ErrNoAgent) {
-		return err
-	}
-	if _, other := m.client.Connect(ctx); other != nil {
-		return err
-	}
-	return fmt.Errorf(`%w: it has no group nodesteps for this pod: add the pipe \\.\pipe\csi-proxy-nodesteps-v1alpha1 to `+
-		`the volumes of the DaemonSet, or nodesteps/v1alpha1 to the agent's -api: %w`, csiproxy.ErrUnsupported, err)
 }
 
 // windowsPath returns a path in the form that every method of the API takes: with backslashes and a drive.

@@ -31,7 +31,7 @@ func (c Credentials) GoString() string { return c.String() }
 func (m *Mounter) StageShare(ctx context.Context, remote, target string, credentials Credentials) error {
 	_, err := m.client.NodeSteps.StageShare(ctx, &api.StageShareRequest{RemotePath: windowsPath(remote),
 		TargetPath: windowsPath(target), Username: credentials.User, Password: credentials.Password})
-	return m.step(ctx, err)
+	return err
 }
 
 // EnsureShare is StageShare for a share that is staged, which a driver calls when it publishes: a mapping that is gone,

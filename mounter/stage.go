@@ -59,7 +59,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 		err = errors.Join(context.DeadlineExceeded, err)
 	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: AccessResult(answer.GetAccess()),
-		Size: Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}}, m.step(ctx, err)
+		Size: Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}}, err
 }
 
 // Unstage removes what StageDisk, StageShare or Publish made at target: a mount point, a link or an empty directory,
@@ -68,7 +68,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 // success.
 func (m *Mounter) Unstage(ctx context.Context, target string) error {
 	_, err := m.client.NodeSteps.Unstage(ctx, &api.UnstageRequest{TargetPath: windowsPath(target)})
-	return m.step(ctx, err)
+	return err
 }
 
 // Publish makes target a link to the directory source, and makes the directories above target. It replaces an empty
@@ -77,7 +77,7 @@ func (m *Mounter) Unstage(ctx context.Context, target string) error {
 func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 	_, err := m.client.NodeSteps.Publish(ctx,
 		&api.PublishRequest{SourcePath: windowsPath(source), TargetPath: windowsPath(target)})
-	return m.step(ctx, err)
+	return err
 }
 
 // Expand grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
@@ -85,7 +85,7 @@ func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 // changes: repeat it. 0 bytes asks for no size. A volume that is large enough is success; a share is csiproxy.ErrLink.
 func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, error) {
 	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: windowsPath(path), SizeBytes: bytes})
-	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, m.step(ctx, err)
+	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, err
 }
 
 // A Volume is how full and how well a volume or a share is.
@@ -134,7 +134,7 @@ func (m *Mounter) GetVolume(ctx context.Context, path string) (Volume, error) {
 		return Volume{}, &fs.PathError{Op: "look at", Path: path, Err: fs.ErrNotExist}
 	}
 	if err != nil {
-		return Volume{}, m.step(ctx, err)
+		return Volume{}, err
 	}
 	return Volume{Total: answer.GetTotalBytes(), Used: answer.GetUsedBytes(), Available: answer.GetAvailableBytes(),
 		SizeErr: csiproxy.SizeError(answer), Abnormal: answer.GetAbnormal(), Message: answer.GetMessage(),

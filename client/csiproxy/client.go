@@ -66,7 +66,7 @@ func New(options Options) *Client {
 	}
 	groups := map[string]*group{}
 	for _, table := range versions.Groups() {
-		groups[table.Name] = newGroup(table, options)
+		groups[table.Name] = newGroup(table, options, groups)
 	}
 	return (&Client{groups: groups}).over(func(name string) grpc.ClientConnInterface { return groups[name] })
 }

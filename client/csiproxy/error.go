@@ -101,9 +101,10 @@ func because(text string, reasons []string, phrases ...string) error {
 
 // The failures that callers act on: errors.Is(err, ErrNotMounted). Error's Code is coarser, its Reason finer.
 var (
-	// ErrNoAgent: no agent serves the group on this node, or its endpoint refuses this process.
+	// ErrNoAgent: no agent answers on this node, its endpoint refuses this process, or the group's pipe is not here.
 	ErrNoAgent error = &kind{text: "no csi-proxy agent", match: func(e *Error) bool { return e.noAgent }}
 	// ErrUnsupported: the agent's version of the group does not support the call. The error names the version that does.
+	// So is a call of nodesteps to an agent that answers for other groups alone: the original's agent has no such group.
 	ErrUnsupported error = &kind{text: "not supported by the agent",
 		match: func(e *Error) bool { return e.Code == codes.Unimplemented }}
 	// ErrNotMounted: no volume is mounted at the path.
@@ -200,17 +201,4 @@ func (e *Error) fromStatus(s *status.Status) {
 			e.Win32 = uint32(n)
 		}
 	}
-}
-
-// unreached returns the *Error of a call without a connection.
-func unreached(group string, cause error) error {
-	e := &Error{Group: group, Code: codes.Unavailable, err: cause, noAgent: true}
-	switch {
-	case errors.Is(cause, context.Canceled):
-		e.Code = codes.Canceled
-	case errors.Is(cause, context.DeadlineExceeded):
-		e.Code = codes.DeadlineExceeded
-	}
-	e.Message = fmt.Sprintf("no csi-proxy agent can be reached: %v", cause)
-	return e
 }

@@ -5,11 +5,10 @@ package csiproxy
 import (
 	"context"
 	"errors"
-	"io/fs"
+	"fmt"
 	"path"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -33,14 +32,12 @@ const (
 // settling is how long a starting agent may take to open its endpoints. A younger link may be to too old a version.
 const settling = 500 * time.Millisecond
 
-var errNoEndpoint = errors.New("none of its pipes exists on this node; check that the csiproxy service or DaemonSet " +
-	"is running and, in a container, that its pipes are mounted")
-
 // A group is the connection of one API group. The generated client of the newest version uses it as a gRPC connection.
 type group struct {
 	noStreams
 	table   versions.Group
 	options Options
+	all     map[string]*group // of the client, by name; this one, too
 
 	negotiating chan struct{} // holds one element while no call negotiates
 	mu          sync.Mutex    // guards the rest
@@ -49,8 +46,8 @@ type group struct {
 	closed      bool
 }
 
-func newGroup(table versions.Group, options Options) *group {
-	g := &group{table: table, options: options, negotiating: make(chan struct{}, 1)}
+func newGroup(table versions.Group, options Options, all map[string]*group) *group {
+	g := &group{table: table, options: options, all: all, negotiating: make(chan struct{}, 1)}
 	g.negotiating <- struct{}{}
 	return g
 }
@@ -64,7 +61,7 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 	}
 	name := path.Base(method)
 	for repeated := false; ; {
-		l, err := g.acquire(ctx)
+		l, err := g.acquire(ctx, g.agentWasThere)
 		if err != nil {
 			return err
 		}
@@ -94,7 +91,7 @@ func (g *group) Invoke(ctx context.Context, method string, request, response any
 
 // Connect makes sure that there is a link to the newest version served now, and returns that version.
 func (g *group) Connect(ctx context.Context) (string, error) {
-	l, err := g.acquire(ctx)
+	l, err := g.acquire(ctx, g.wasThere)
 	if err != nil {
 		return "", err
 	}
@@ -106,8 +103,9 @@ func (g *group) Connect(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// acquire returns the link, with one call counted, or makes one. It waits for an agent that was there before.
-func (g *group) acquire(ctx context.Context) (*link, error) {
+// acquire returns the link, with one call counted, or makes one. It waits for an agent that was there before, but not
+// for a group that was never there while others answer.
+func (g *group) acquire(ctx context.Context, wasThere func() bool) (*link, error) {
 	if l, err := g.current(); l != nil || err != nil {
 		return l, err
 	}
@@ -118,6 +116,7 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 		return nil, unreached(g.table.Name, ctx.Err())
 	}
 	giveUp := time.Now().Add(g.options.Restart)
+	var others time.Time // since when only other groups answer
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		if l, err := g.current(); l != nil || err != nil { // another call made it
 			return l, err
@@ -126,13 +125,24 @@ func (g *group) acquire(ctx context.Context) (*link, error) {
 		if err == nil {
 			return g.setLink(l)
 		}
-		if !g.wasThere() || time.Now().After(giveUp) {
+		last := !wasThere() || time.Now().After(giveUp)
+		if absent := (*absentError)(nil); errors.As(err, &absent) && (last || !g.wasThere()) {
+			switch {
+			case !g.othersAnswer(ctx):
+				others = time.Time{}
+			case last || !others.IsZero() && time.Since(others) > settling:
+				return nil, left(g.table, absent)
+			case others.IsZero():
+				others = time.Now()
+			}
+		}
+		if last {
 			return nil, unreached(g.table.Name, err)
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, unreached(g.table.Name, errors.Join(ctx.Err(), err))
+			return nil, unreached(g.table.Name, fmt.Errorf("%w (%w)", err, ctx.Err()))
 		}
 	}
 }
@@ -168,6 +178,30 @@ func (g *group) wasThere() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.seen
+}
+
+// agentWasThere reports whether any group of the client has been connected.
+func (g *group) agentWasThere() bool {
+	for _, one := range g.all {
+		if one.wasThere() {
+			return true
+		}
+	}
+	return false
+}
+
+// othersAnswer reports whether another group of the agent answers now.
+func (g *group) othersAnswer(ctx context.Context) bool {
+	for _, other := range g.all {
+		if other == g {
+			continue
+		}
+		if l, err := other.negotiate(ctx, ""); err == nil {
+			_ = l.connection.Close() // it has served its purpose
+			return true
+		}
+	}
+	return false
 }
 
 // drop gives up a link whose agent is gone. The link is closed when its other calls have ended.
@@ -247,6 +281,7 @@ func (g *group) improveLater(ctx context.Context, l *link) {
 // count. Endpoints that do not exist fail at once, so that looking for older ones costs nothing.
 func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
 	var errs []error
+	absent := &absentError{}
 	for _, version := range slices.Backward(append(g.table.Versions(), g.table.Hub)) {
 		if version == than {
 			break
@@ -258,19 +293,14 @@ func (g *group) negotiate(ctx context.Context, than string) (*link, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		if !isAbsent(err) {
+		if !absent.add(err) {
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) == 0 {
-		return nil, errNoEndpoint
+		return nil, absent
 	}
 	return nil, errors.Join(errs...)
-}
-
-// isAbsent reports whether no agent serves an endpoint: it does not exist, or is a socket that a killed agent left.
-func isAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // isGone reports whether the connection broke, as opposed to an agent that reports something else as unavailable.

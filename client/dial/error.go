@@ -23,11 +23,15 @@ type Error struct {
 
 // Error names the endpoint, the cause, and what to do about it.
 func (e *Error) Error() string {
-	endpoint := e.Name
-	if e.Address != e.Name {
-		endpoint += " (unix socket " + e.Address + ")"
+	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", e.Endpoint(), e.Err, advice(e.Err))
+}
+
+// Endpoint returns the name and, where the address differs, the address.
+func (e *Error) Endpoint() string {
+	if e.Address == e.Name {
+		return e.Name
 	}
-	return fmt.Sprintf("dial csi-proxy agent at %s: %v; %s", endpoint, e.Err, advice(e.Err))
+	return e.Name + " (unix socket " + e.Address + ")"
 }
 
 // Unwrap returns the cause.

@@ -78,7 +78,7 @@ func TestOldAgent(t *testing.T) {
 			"GetVolume":      func() error { _, err := m.GetVolume(ctx, staging); return err },
 		} {
 			err := do()
-			if !errors.Is(err, csiproxy.ErrNoAgent) || errors.Is(err, csiproxy.ErrUnsupported) != c.unsupported {
+			if errors.Is(err, csiproxy.ErrNoAgent) == c.unsupported || errors.Is(err, csiproxy.ErrUnsupported) != c.unsupported {
 				t.Errorf("%s with %s: %v, want ErrUnsupported: %t", step, agent, err, c.unsupported)
 				continue
 			}
