@@ -76,7 +76,7 @@ func Serve(t testing.TB, register func(*grpc.Server), options ...grpc.ServerOpti
 
 // Run runs the specs of the suites, one after the other, and returns what became of them, in the order of the suites.
 // The test fails with each spec that fails; its log ends with the counts and the failures. Ginkgo, on which csi-sanity
-// is built, runs once in a process: a test program can call Run once, and cannot run with -test.count.
+// is built, runs once in a process: a test program can call Run once, and cannot run with a -test.count over 1.
 func Run(t *testing.T, suites ...Suite) []Result {
 	t.Helper()
 	for _, s := range suites {

@@ -4,15 +4,13 @@ package mounter_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
+	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
 
 // Driver is what the node service of a driver for Windows does, for a cloud's disks and for SMB shares.
@@ -20,26 +18,26 @@ type Driver struct{ mounter *mounter.Mounter }
 
 func (d *Driver) StageDisk(ctx context.Context, volumeID, staging string, readOnly bool) error {
 	_, err := d.mounter.StageDisk(ctx, mounter.ByEBSVolume(volumeID), staging, mounter.StageOptions{ReadOnly: readOnly})
-	return code(err)
+	return err
 }
 
 func (d *Driver) StageShare(ctx context.Context, source, staging string, secrets map[string]string) error {
-	return code(d.mounter.StageShare(ctx, source, staging,
-		mounter.Credentials{User: secrets["username"], Password: secrets["password"]}))
+	return d.mounter.StageShare(ctx, source, staging,
+		mounter.Credentials{User: secrets["username"], Password: secrets["password"]})
 }
 
 func (d *Driver) Publish(ctx context.Context, staging, target string) error {
-	return code(d.mounter.Publish(ctx, staging, target))
+	return d.mounter.Publish(ctx, staging, target)
 }
 
 // Unstage serves NodeUnpublishVolume and NodeUnstageVolume, of disks and shares.
 func (d *Driver) Unstage(ctx context.Context, path string) error {
-	return code(d.mounter.Unstage(ctx, path))
+	return d.mounter.Unstage(ctx, path)
 }
 
 func (d *Driver) Expand(ctx context.Context, path string, required int64) (capacity int64, err error) {
 	size, err := d.mounter.Expand(ctx, path, required)
-	return size.Disk, code(err)
+	return size.Disk, err
 }
 
 func (d *Driver) Stats(ctx context.Context, path string) (used, total int64, err error) {
@@ -47,20 +45,7 @@ func (d *Driver) Stats(ctx context.Context, path string) (used, total int64, err
 	if err == nil {
 		err = volume.SizeErr
 	}
-	return volume.Used, volume.Total, code(err)
-}
-
-// code gives errors the codes that CSI wants. Those of the agent's calls have theirs.
-func code(err error) error {
-	switch {
-	case errors.Is(err, fs.ErrInvalid):
-		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, csiproxy.ErrDiskNotFound), errors.Is(err, csiproxy.ErrNotMounted):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, csiproxy.ErrAmbiguous), errors.Is(err, csiproxy.ErrNotFormatted):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	}
-	return err
+	return volume.Used, volume.Total, err
 }
 
 // The node service of a driver; CSI's messages are left out.
@@ -73,4 +58,11 @@ func Example() {
 		return
 	}
 	fmt.Println(d.Publish(ctx, staging, target))
+}
+
+// The server of a driver: the errors of its methods get the codes that CSI wants.
+func Example_server() {
+	server := grpc.NewServer(grpc.UnaryInterceptor(csicode.Interceptor))
+	defer server.Stop()
+	// csi.RegisterNodeServer(server, …)
 }

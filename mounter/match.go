@@ -158,7 +158,7 @@ func (m *Mounter) describe(ctx context.Context, match Match) (*api.StageDiskRequ
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), missing)
+			return nil, fmt.Errorf("%w (%w)", missing, ctx.Err())
 		}
 	}
 }

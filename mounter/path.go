@@ -9,14 +9,21 @@ import (
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 )
 
 // DeviceOf returns the volume and the disk that are mounted at a path, or at the end of links, without sizes. No volume
 // there is csiproxy.ErrNotMounted; one whose disk is gone or offline is csiproxy.ErrDiskNotFound, with the volume's id
 // in the device.
 func (m *Mounter) DeviceOf(ctx context.Context, path string) (Device, error) {
+	path = windowsPath(path)
 	at, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
-		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: windowsPath(path)})
+		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
+	if failure := (*csiproxy.Error)(nil); errors.As(err, &failure) && failure.Reason == reason.NotMounted {
+		plain := *failure // published drivers search the agent's text, which says that the path does not exist
+		plain.Message = "neither a volume nor a share is mounted at " + path
+		return Device{}, &plain
+	}
 	if err != nil {
 		return Device{}, err
 	}

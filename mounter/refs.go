@@ -16,7 +16,11 @@ import (
 )
 
 // GetMountRefs returns the path itself if it exists and, of a mounter that sees kubelet's directory, the other paths in
-// it at which the same volume or the same directory of a share is staged or published.
+// it at which the same volume or the same directory of a share is staged or published. Only kubelet's layout is seen:
+// plugins/kubernetes.io/csi/DRIVER/VOLUME/globalmount and pods/POD/volumes/kubernetes.io~csi/PV/mount.
+//
+// NodePublishVolume refuses a single writer's second target (FailedPrecondition) if the references of the staging path
+// hold a published path that is not the target.
 func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 	ctx, at := context.Background(), windowsPath(path)
 	exists, err := m.PathExists(ctx, at)

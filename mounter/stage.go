@@ -5,6 +5,7 @@ package mounter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
@@ -40,7 +41,9 @@ type Size struct {
 
 // StageDisk waits for the one disk that matches and mounts its data volume at target, as NodeStageVolume must. It
 // partitions a blank disk, brings it online, formats a blank volume with NTFS, makes the directory, mounts, and extends
-// a volume that is smaller than its disk. It waits as long as the context's deadline allows.
+// a volume that is smaller than its disk. It waits as long as the context's deadline allows, two minutes without one. A
+// disk that does not come is both csiproxy.ErrDiskNotFound and context.DeadlineExceeded, and csicode gives it the code
+// DeadlineExceeded.
 //
 // Work that was done before is not done again. A volume that is mounted at other directories, too, stays mounted there,
 // and a mount point at target whose volume has gone is replaced. A disk or volume with other content is
@@ -56,7 +59,7 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 	answer, err := m.client.NodeSteps.StageDisk(ctx, request)
 	_, numbered := request.GetDisk().(*api.StageDiskRequest_DiskNumber)
 	if !numbered && errors.Is(err, csiproxy.ErrDiskNotFound) { // the agent waits, and answers just before the deadline
-		err = errors.Join(context.DeadlineExceeded, err)
+		err = fmt.Errorf("%w (%w)", err, context.DeadlineExceeded)
 	}
 	return Device{Disk: answer.GetDiskNumber(), Volume: answer.GetVolumeId(), Access: AccessResult(answer.GetAccess()),
 		Size: Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}}, err
@@ -66,6 +69,9 @@ func (m *Mounter) StageDisk(ctx context.Context, match Match, target string, opt
 // and no file. The disk of a mounted volume is taken offline afterwards, so that it can be detached without loss,
 // unless a volume of it is mounted elsewhere. The mapping of a share is removed with its last user. Nothing there is
 // success.
+//
+// Links are no use of a volume: they stay, and lead nowhere. While a program has files open on it, Unstage waits two
+// seconds in all, flushes the volume and takes the disk offline all the same: later writes of the program are lost.
 func (m *Mounter) Unstage(ctx context.Context, target string) error {
 	_, err := m.client.NodeSteps.Unstage(ctx, &api.UnstageRequest{TargetPath: windowsPath(target)})
 	return err

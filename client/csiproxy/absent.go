@@ -44,8 +44,8 @@ func (a *absentError) Error() string {
 		return fmt.Sprintf("nothing listens at %s any more, so the agent was killed; check why the csiproxy service or "+
 			"DaemonSet does not start it again", a.dead[0].Endpoint())
 	}
-	return fmt.Sprintf("%s does not exist%s; check that the csiproxy service or DaemonSet is running and, in a container, "+
-		"that its pipes are mounted", a.missing[0].Endpoint(), a.older())
+	return fmt.Sprintf("%s does not exist%s; check that the csiproxy service or DaemonSet is running and, in a "+
+		"container, that its pipes are mounted", a.missing[0].Endpoint(), a.older())
 }
 
 // older says that older versions were looked for, too.

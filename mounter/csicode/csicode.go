@@ -19,13 +19,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 )
 
-// Interceptor gives each error of the plugin's methods its code. The text stays.
+// Interceptor gives each error of the plugin's methods its code. The text and the status's details stay, such as the
+// agent's reason.
 func Interceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	answer, err := handler(ctx, request)
 	if err == nil {
 		return answer, nil
 	}
-	return nil, status.Error(Of(path.Base(info.FullMethod), err), err.Error())
+	s := status.Convert(err).Proto()
+	s.Code, s.Message = int32(Of(path.Base(info.FullMethod), err)), err.Error() //nolint:gosec // codes are small
+	return nil, status.ErrorProto(s)
 }
 
 // Of returns the code for the error of a method, such as "NodeStageVolume". Kubelet takes Canceled, DeadlineExceeded,

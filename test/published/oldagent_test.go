@@ -61,7 +61,7 @@ func TestOldAgent(t *testing.T) {
 		unsupported bool
 		text        []string
 	}{
-		"an old one": {"csi-proxy-", true, []string{`\\.\pipe\csi-proxy-nodesteps-v1alpha1`, "-api"}},
+		"an old one": {"csi-proxy-", true, []string{"csi-proxy-nodesteps-v1alpha1", "-api"}},
 		"none":       {"nobody-", false, []string{"check that the csiproxy service"}},
 	} {
 		m := over(c.prefix)

@@ -5,13 +5,16 @@
 package published
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -294,11 +297,20 @@ func TestSizes(t *testing.T) {
 		t.Errorf("expanding a read-only disk: %v, want ErrDiskReadOnly", err)
 	}
 	const plain = `C:\var\lib\kubelet\plugins`
-	if _, err := m.DeviceOf(ctx, plain); !errors.Is(err, csiproxy.ErrNotMounted) {
+	const nothing = "neither a volume nor a share is mounted at " + plain
+	if _, err := m.DeviceOf(ctx, plain); !errors.Is(err, csiproxy.ErrNotMounted) ||
+		!strings.HasSuffix(err.Error(), nothing) {
 		t.Errorf("DeviceOf a plain directory: %v, want ErrNotMounted", err)
 	}
-	if _, err := m.Expand(ctx, plain, 0); !errors.Is(err, csiproxy.ErrNotMounted) {
+	_, err = m.Expand(ctx, plain, 0)
+	if !errors.Is(err, csiproxy.ErrNotMounted) || !strings.HasSuffix(err.Error(), nothing) {
 		t.Errorf("expanding a plain directory: %v, want ErrNotMounted", err)
+	}
+	_, coded := csicode.Interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/csi.v1.Node/NodeExpandVolume"},
+		func(context.Context, any) (any, error) { return nil, fmt.Errorf("vol-1: %w", err) })
+	if s := status.Convert(coded); s.Code() != codes.NotFound || len(s.Details()) == 0 ||
+		s.Message() != "vol-1: "+err.Error() {
+		t.Errorf("the plugin's error is %v with %v, want NotFound with the reason", s, s.Details())
 	}
 	n.DetachDisk(1)
 	if at, err := m.DeviceOf(ctx, publish); !errors.Is(err, csiproxy.ErrDiskNotFound) || at.Volume != device.Volume {

@@ -19,8 +19,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
-// TestAgentKilledBeforeTheFirstStep: a group that was not called yet is waited for when the agent dies, as others are. An
-// error says whether the agent is gone or only the group's pipe, and which pipe, and is of one kind.
+// TestAgentKilledBeforeTheFirstStep: a group that was not called yet is waited for when the agent dies, as others are.
+// An error says whether the agent is gone or only the group's pipe, and which pipe, and is of one kind.
 func TestAgentKilledBeforeTheFirstStep(t *testing.T) {
 	k := killed{dir: testnode.ShortDir(t)}
 	client := func(o csiproxy.Options) *mounter.Mounter {

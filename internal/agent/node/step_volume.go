@@ -99,6 +99,10 @@ func (s *Steps) Expand(ctx context.Context, r *api.ExpandRequest) (*api.ExpandRe
 
 func (o *op) expand(target winpath.Path, bytes int64) (stepSize, error) {
 	id, err := o.volumeMountedAt(target)
+	if errdefs.HasReason(err, reason.NotMounted) {
+		err = errdefs.NotFound.WrapErrorf(err, reason.NotMounted, "neither a volume nor a share is mounted at %s",
+			target)
+	}
 	if err != nil {
 		return stepSize{}, err
 	}

@@ -28,7 +28,7 @@ func splitUNC(whole, rest string) (UNC, error) {
 			return UNC{}, refuse(whole, `has no %s; the form is \\server\share`, part.what)
 		}
 		if problem := checkComponent(part.name); problem != "" {
-			return UNC{}, refuse(whole, "%s (the %s)", problem, part.what)
+			return UNC{}, refuse(whole, `is no \\server\share: the %s %s`, part.what, problem)
 		}
 	}
 	names, err := splitBelow(whole, below)
