@@ -97,14 +97,14 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 		Missing  []string         `json:"missing"`
 	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names,
 		rows: findingsRows(findings, brief(findings, missing), doctor.Finding.Brief),
-		wide: findingsRows(findings, missing, func(f doctor.Finding) (evidence, do []string) { return f.Evidence, f.Do })})
+		wide: findingsRows(findings, missing, func(f doctor.Finding) ([]doctor.Evidence, []string) { return f.Evidence, f.Do })})
 }
 
 // brief returns the first of what is missing that no finding says.
 func brief(findings []doctor.Finding, missing []string) []string {
 	const most = 5
 	missing = slices.DeleteFunc(slices.Clone(missing), func(line string) bool {
-		return slices.ContainsFunc(findings, func(f doctor.Finding) bool { return slices.Contains(f.Evidence, line) })
+		return slices.ContainsFunc(findings, func(f doctor.Finding) bool { return slices.Contains(f.Evidence, doctor.Evidence{Line: line}) })
 	})
 	if more := len(missing) - most; more > 0 {
 		missing = append(missing[:most], fmt.Sprintf("and %d lines more: csi-proxyctl doctor -o wide", more))
@@ -113,14 +113,14 @@ func brief(findings []doctor.Finding, missing []string) []string {
 }
 
 func findingsRows(findings []doctor.Finding, missing []string,
-	lines func(doctor.Finding) (evidence, do []string)) (rows []string) {
-	counts := map[doctor.Severity]int{}
+	lines func(doctor.Finding) (evidence []doctor.Evidence, do []string)) (rows []string) {
+	counts, pods := map[doctor.Severity]int{}, false
 	for _, f := range findings {
 		counts[f.Severity]++
 		rows = append(rows, fmt.Sprintf("%-8s %s", strings.ToUpper(string(f.Severity)), f.Title()))
 		evidence, do := lines(f)
 		for _, e := range evidence {
-			rows = append(rows, "         "+e)
+			rows, pods = append(rows, "         "+e.Line), pods || e.Pod != ""
 		}
 		if len(do) > 0 {
 			rows = append(rows, "         Do: "+strings.Join(do, "\n             "))
@@ -133,7 +133,7 @@ func findingsRows(findings []doctor.Finding, missing []string,
 	if len(findings) == 0 {
 		return append(rows, "Nothing is wrong"+choose(len(missing) > 0, " with what was looked at.", "."))
 	}
-	if slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "used by pod ") }) {
+	if pods {
 		rows = append(rows, "Pods are named by UID: kubectl get pods -A -o "+
 			"custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid")
 	}

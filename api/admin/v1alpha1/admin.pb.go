@@ -530,7 +530,9 @@ type Gap struct {
 	// Whether Windows gave no answer in time.
 	Unanswered bool `protobuf:"varint,3,opt,name=unanswered,proto3" json:"unanswered,omitempty"`
 	// The part that was asked for; unspecified: one of the agent's own facts.
-	Asked         Part `protobuf:"varint,4,opt,name=asked,proto3,enum=csiproxy.admin.v1alpha1.Part" json:"asked,omitempty"`
+	Asked Part `protobuf:"varint,4,opt,name=asked,proto3,enum=csiproxy.admin.v1alpha1.Part" json:"asked,omitempty"`
+	// What gave no answer in time, as in Operation: "the list of disks".
+	Object        string `protobuf:"bytes,5,opt,name=object,proto3" json:"object,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,6 +593,13 @@ func (x *Gap) GetAsked() Part {
 		return x.Asked
 	}
 	return Part_PART_UNSPECIFIED
+}
+
+func (x *Gap) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
 }
 
 // Disk is one disk of the node.
@@ -1871,14 +1880,15 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	" \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
 	"\avolumes\x18\v \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\x12@\n" +
 	"\x06policy\x18\f \x01(\v2(.csiproxy.admin.v1alpha1.PolicyDecisionsR\x06policy\x127\n" +
-	"\x06limits\x18\r \x01(\v2\x1f.csiproxy.admin.v1alpha1.LimitsR\x06limits\"\x84\x01\n" +
+	"\x06limits\x18\r \x01(\v2\x1f.csiproxy.admin.v1alpha1.LimitsR\x06limits\"\x9c\x01\n" +
 	"\x03Gap\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
 	"\n" +
 	"unanswered\x18\x03 \x01(\bR\n" +
 	"unanswered\x123\n" +
-	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\"\xd0\x04\n" +
+	"\x05asked\x18\x04 \x01(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05asked\x12\x16\n" +
+	"\x06object\x18\x05 \x01(\tR\x06object\"\xd0\x04\n" +
 	"\x04Disk\x12\x1b\n" +
 	"\x06number\x18\x01 \x01(\rH\x00R\x06number\x88\x01\x01\x12\x18\n" +
 	"\aunknown\x18\x02 \x01(\tR\aunknown\x12\x1e\n" +

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 )
@@ -67,7 +68,7 @@ func (f *facts) addGaps(asked api.Part, what string, errs ...error) {
 	for _, err := range errs {
 		if err != nil {
 			f.answer.Gaps = append(f.answer.Gaps, &api.Gap{Part: what, Error: err.Error(), Asked: asked,
-				Unanswered: errdefs.IsUnanswered(err)})
+				Unanswered: errdefs.IsUnanswered(err), Object: operation.Unanswered(err)})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 		all.Go(func() {
 			defer func() { <-slots }()
 			answers[i].Value, answers[i].Err = askOne(o, x, i+1, func(child *Operation) (T, error) { return f(child, i) })
-			if errors.Is(answers[i].Err, errLate) {
+			if Unanswered(answers[i].Err) != "" {
 				klog.FromContext(o.Context).Error(nil, "An object that does not answer is left out", "object", x, "call", o.Request)
 			}
 		})
@@ -48,8 +48,17 @@ func ForEach[T any](o *Operation, objects []Object, f func(child *Operation, i i
 	return answers
 }
 
-// errLate is the cause of askOne's error when the wait for an object has ended.
-var errLate = errors.New("no answer in time")
+// lateError is the cause of askOne's error when the wait for an object has ended.
+type lateError struct{ object Object }
+
+func (lateError) Error() string { return "no answer in time" }
+
+// Unanswered returns the name of the object that gave no answer in time, "" for other errors.
+func Unanswered(err error) string {
+	var late lateError
+	errors.As(err, &late)
+	return late.object.String()
+}
 
 // A question is the kind of the part of an operation that asks one object. It makes no further kernel call once the
 // operation has stopped waiting for its answer.
@@ -94,7 +103,7 @@ func askOne[T any](o *Operation, x Object, part int, f func(child *Operation) (T
 	if _, oldest := r.unanswered(x, 0); oldest > wait+time.Second {
 		text += fmt.Sprintf("; an earlier call to it has hung for %v", oldest.Round(time.Second))
 	}
-	return value, errdefs.Unavailable.WrapErrorf(errLate, reason.NotAnswering, "%s", text)
+	return value, errdefs.Unavailable.WrapErrorf(lateError{x}, reason.NotAnswering, "%s", text)
 }
 
 // childTime returns how long an operation waits for one of many: half of what is left of its caller's time, so that the

@@ -27,13 +27,13 @@ func (r *report) endpoints() {
 			what += ": its sockets are there, and no process listens, as after it was killed"
 			evidence = fmt.Sprintf("%d sockets, such as %s", len(left), left[0])
 		}
-		r.add(Problem, "no-agent", what, []string{evidence,
-			"pods that run keep their volumes; none is mounted or unmounted meanwhile"}, startAgent(first)...)
+		r.add(Problem, "no-agent", what, said(evidence,
+			"pods that run keep their volumes; none is mounted or unmounted meanwhile"), startAgent(first)...)
 		return
 	}
 	bad := func(state State, check, what string, do ...string) {
 		if len(by[state]) > 0 {
-			r.add(Problem, check, what, r.inState(state), do...)
+			r.add(Problem, check, what, said(r.inState(state)...), do...)
 		}
 	}
 	bad(Denied, "access-denied", "endpoints refuse this process",
@@ -79,7 +79,7 @@ func startAgent(address string) []string {
 
 // unanswered judges the questions that were not answered in time, by the agent or by Windows.
 func (r *report) unanswered() {
-	what, evidence := "Windows does not say which disks and volumes this node has", r.unknown()
+	what, evidence := "Windows does not say which disks and volumes this node has", said(r.unknown()...)
 	if len(evidence) == 0 {
 		silent := func(e Endpoint) bool { return e.State == Silent }
 		if len(r.Unanswered) == 0 || slices.ContainsFunc(r.Endpoints, silent) { // else the agent is the cause
@@ -98,26 +98,25 @@ func (r *report) unanswered() {
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}
-	named := strings.Join(evidence, "\n")
 	awaited := slices.DeleteFunc(r.awaited(time.Second),
-		func(w wait) bool { return strings.Contains(named, w.GetObject()) })
+		func(w wait) bool { return slices.Contains(r.Tree.Silent, w.GetObject()) })
 	first := min(len(evidence), 1)
-	evidence = slices.Concat(evidence[:first], r.mayWait(), evidence[first:], lines(r.running(slow, math.MaxInt64)),
-		lines(awaited))
+	evidence = slices.Concat(evidence[:first], r.mayWait(), evidence[first:],
+		said(lines(r.running(slow, math.MaxInt64))...), said(lines(awaited)...))
 	r.add(Problem, "no-answer", what, evidence, do...)
 }
 
 // mayWait names pods with volumes here, three of them at most: any of these may be on a disk that does not answer.
-func (r *report) mayWait() []string {
+func (r *report) mayWait() []Evidence {
 	const most = 3
-	var all []string
+	var all []Evidence
 	for _, l := range r.Seen.GetLinks() {
 		if l.GetKind() == admin.Target_TARGET_VOLUME {
 			all = append(all, missingIn(all, r.usersOf(l.GetTarget()))...)
 		}
 	}
 	if more := len(all) - most; more > 0 {
-		all = append(all[:most], fmt.Sprintf("and %d paths more", more))
+		all = append(all[:most], said(fmt.Sprintf("and %d paths more", more))...)
 	}
 	return all
 }
@@ -145,7 +144,7 @@ func (r *report) versionsServed() {
 			"if a driver here needs them, look at the agent's -api flags and its version")
 	}
 	if len(old) > 0 {
-		r.add(Note, "old-version", "groups are not served in their newest version", old,
+		r.add(Note, "old-version", "groups are not served in their newest version", said(old...),
 			"update the agent, or look at its -api flags; older versions lack calls and safeguards")
 	}
 }
@@ -170,7 +169,7 @@ func (r *report) anotherAgent() {
 			served[server][0]))
 	}
 	r.add(Problem, "another-agent",
-		"another agent serves endpoints here: calls that are meant for one agent reach the other", evidence,
+		"another agent serves endpoints here: calls that are meant for one agent reach the other", said(evidence...),
 		"end the process, or uninstall the service or the DaemonSet that starts it")
 }
 
@@ -178,8 +177,8 @@ func (r *report) anotherAgent() {
 func (r *report) privileges() {
 	for _, p := range r.Seen.GetMissingPrivileges() {
 		r.add(Problem, "missing-privilege", "the agent's account lacks a privilege for "+p.GetNeededFor(),
-			[]string{p.GetName() + " (" + p.GetUserRight() + "): not in the token of the agent's process",
-				"pods that need it meanwhile wait, as in ContainerCreating; those that run go on"},
+			said(p.GetName()+" ("+p.GetUserRight()+"): not in the token of the agent's process",
+				"pods that need it meanwhile wait, as in ContainerCreating; those that run go on"),
 			`run the agent as LocalSystem; in a HostProcess pod that is runAsUserName: NT AUTHORITY\SYSTEM`,
 			"or grant its account this user right, and start the agent again",
 			"if it is a service, see whether it is limited to some privileges: sc.exe qprivs csiproxy")
@@ -196,6 +195,6 @@ func (r *report) unusable() {
 				argument{"DIRECTORY", d.GetLinkTarget()})}
 		}
 		r.add(Problem, "unusable-directory", "calls fail for all paths below a directory of the agent: "+d.GetPath(),
-			[]string{d.GetError()}, do...)
+			said(d.GetError()), do...)
 	}
 }

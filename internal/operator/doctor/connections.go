@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -46,9 +47,9 @@ func (r *report) mappings() {
 	if len(all) >= mappingsMost {
 		severity = Problem
 	}
-	evidence := []string{fmt.Sprintf("%d mappings, of which %d do not work", len(all), stale)}
+	evidence := said(fmt.Sprintf("%d mappings, of which %d do not work", len(all), stale))
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
-		evidence = append(evidence, fmt.Sprintf("%s: %d", name, servers[name]))
+		evidence = append(evidence, said(fmt.Sprintf("%s: %d", name, servers[name]))...)
 	}
 	r.add(severity, "many-smb-mappings",
 		fmt.Sprintf("%d shares are mapped: Windows has stopped mapping more at about %d, with %q", len(all), mappingsMost,
@@ -63,13 +64,13 @@ func (r *report) mappings() {
 // reports whether it found something.
 func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	share := argument{"SHARE", m.GetRemotePath()}
-	evidence := []string{m.GetRemotePath() + ": Windows says " + m.GetStatus()}
+	evidence := said(m.GetRemotePath() + ": Windows says " + m.GetStatus())
 	if m.GetError() != "" {
 		users := r.usersOf(winpath.Fold(m.GetRemotePath()))
 		if len(users) == 0 {
-			users = []string{"used by " + link}
+			users = []Evidence{{Line: "used by " + link, User: link}}
 		}
-		evidence = append(append(evidence, users...), m.GetError())
+		evidence = slices.Concat(evidence, users, said(m.GetError()))
 	}
 	found := func(what string, do ...string) bool {
 		r.addCase(what+" of "+winpath.Fold(server), Problem, "stale-smb-mapping", what+": "+m.GetRemotePath(), evidence,
@@ -80,9 +81,9 @@ func (r *report) mapping(m *admin.SMBMapping, server, link string) bool {
 	case m.GetError() == "" && (m.GetStatus() == "OK" || m.GetStatus() == "disconnected"):
 		return false
 	case code == win32.ERROR_BAD_NET_NAME:
-		pv := strings.TrimPrefix(r.nameOf(winpath.Fold(m.GetRemotePath()), "volume VOLUME"), "volume ")
 		return found("a file server has no such share any more",
-			command("kubectl get pv %s -o yaml: which share it names", argument{"VOLUME", pv}),
+			command("kubectl get pv %s -o yaml: which share it names", argument{"VOLUME",
+				cmp.Or(r.persistentVolumeOf(winpath.Fold(m.GetRemotePath())), "VOLUME")}),
 			"if it was removed on the server: have it made again, with this name",
 			"if it was renamed: make a new PersistentVolume and claim; the source of one cannot be changed")
 	case code == win32.ERROR_ACCESS_DENIED || code == win32.ERROR_NETWORK_ACCESS_DENIED:
@@ -121,7 +122,7 @@ func (r *report) unused(byServer map[string][]string) {
 	if total > 0 {
 		r.add(severity, "unused-smb-mappings",
 			fmt.Sprintf("no link leads to mapped shares, %d in all: their servers refuse another account meanwhile", total),
-			evidence, "csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
+			said(evidence...), "csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
 	}
 }
 
@@ -142,7 +143,7 @@ func (r *report) sessions() {
 		if !s.GetConnected() {
 			r.add(Problem, "iscsi-disconnected",
 				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",
-				append([]string{"session with " + s.GetTarget() + ": no connection, the initiator is trying to make one"},
+				append(said("session with "+s.GetTarget()+": no connection, the initiator is trying to make one"),
 					r.missed()...),
 				"csi-proxyctl iscsi portal list", r.testPortal())
 		}

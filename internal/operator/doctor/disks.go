@@ -72,13 +72,13 @@ func isHidden(p treeview.Partition) bool { return slices.Contains(p.Attributes, 
 
 // missed returns the mount points that miss their volumes, with the pods that use them: of these volumes, or else of
 // those that are on no disk that the agent took offline.
-func (r *report) missed(volumes ...string) (lines []string) {
+func (r *report) missed(volumes ...string) (lines []Evidence) {
 	for _, l := range r.Seen.GetLinks() {
 		if !missesVolume(l) || len(volumes) > 0 && !slices.Contains(volumes, l.GetTarget()) ||
 			len(volumes) == 0 && r.taken(l.GetTarget()) {
 			continue
 		}
-		lines = append(lines, "missing: the volume at "+l.GetPath()+" → "+l.GetTarget())
+		lines = append(lines, said("missing: the volume at "+l.GetPath()+" → "+l.GetTarget())...)
 		lines = append(lines, r.usersOf(l.GetTarget())...)
 	}
 	return lines
@@ -116,7 +116,7 @@ func (r *report) content(name string, d treeview.Disk) {
 	switch {
 	case d.Unanswered && len(r.Unanswered)+len(r.unknown()) > 0: // as one of many, in the first finding
 	case d.Unknown != "" && len(missed) == 0 && !d.Unanswered:
-		r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, []string{d.Unknown},
+		r.add(Note, "disk-not-answering", "what a disk holds is not known: "+name, said(d.Unknown),
 			"a reader of cards without a card is in order; if a driver uses the disk, look at its storage system")
 	case d.Unknown != "":
 		severity := Warning
@@ -124,19 +124,19 @@ func (r *report) content(name string, d treeview.Disk) {
 			severity = Problem
 		}
 		r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
-			append([]string{d.Unknown}, missed...),
+			append(said(d.Unknown), missed...),
 			"look at the storage system and the path to it", systemLog,
 			"unmount nothing meanwhile: the disk may come back with all data",
 			"if it answers elsewhere and not here: drain and restart the node")
 	case d.Content != "" && len(missed) > 0:
 		r.add(Problem, "disk-unreadable", "a disk holds data and no partition table that Windows can read: "+name,
-			append([]string{name + ": " + d.Content}, missed...),
+			append(said(name+": "+d.Content), missed...),
 			"do not partition or format it: the data may still be whole",
 			"restore the table with a recovery tool, or the disk from a snapshot")
 	case d.Content != "":
 		r.addCase("", Warning, "disk-not-blank",
 			name+" holds "+d.Content+" that Windows cannot use: no driver can stage it",
-			append(describe(d), "no driver partitions a disk that is not blank: its pods go on waiting"),
+			append(describe(d), said("no driver partitions a disk that is not blank: its pods go on waiting")...),
 			whereAttached, "if its content is for Linux: detach it there, and run its pod on a Linux node",
 			fmt.Sprintf("if its owner does not need the content, and the serial number is its volume's, in diskpart: "+
 				"select disk %d, clean all, which erases it for good", d.Number))
@@ -156,7 +156,7 @@ func (r *report) attributes() {
 					fmt.Sprintf("a partition is %s, and %s: partition %d of disk %d", a, map[string]string{
 						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a],
 						p.Number, d.Number),
-					append(evidence, "it has a GPT attribute, as in a snapshot by VSS or a storage array"),
+					append(evidence, said("it has a GPT attribute, as in a snapshot by VSS or a storage array")...),
 					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
 						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
 			}
@@ -174,31 +174,37 @@ func (r *report) identities() {
 			}
 		}
 	}
-	var ids []string
-	shared := map[string][]string{} // what the same disks have in common
+	type shared struct {
+		disks []treeview.Disk
+		ids   []string
+	}
+	var all []shared
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		if len(disks[id]) < 2 {
 			continue
 		}
-		var evidence []string
-		for _, d := range disks[id] {
-			evidence = append(append(evidence, describe(d)...), r.podsOn(d)...)
+		same := func(s shared) bool {
+			return slices.EqualFunc(s.disks, disks[id], func(a, b treeview.Disk) bool { return a.Number == b.Number })
 		}
-		key := strings.Join(evidence, "\n")
-		if shared[key] == nil {
-			ids = append(ids, key)
+		if at := slices.IndexFunc(all, same); at >= 0 {
+			all[at].ids = append(all[at].ids, id)
+		} else {
+			all = append(all, shared{disks[id], []string{id}})
 		}
-		shared[key] = append(shared[key], id)
 	}
-	for _, key := range ids {
+	for _, s := range all {
+		var evidence []Evidence
+		for _, d := range s.disks {
+			evidence = slices.Concat(evidence, describe(d), r.podsOn(d))
+		}
 		r.add(Note, "same-identity", "a driver may take the wrong one of disks with the same identity: "+
-			strings.Join(shared[key], " and "), strings.Split(key, "\n"),
+			strings.Join(s.ids, " and "), evidence,
 			whereAttached, "a clone has the identity of its source: the storage system knows which one it is")
 	}
 }
 
 // podsOn names what uses the volumes of a disk.
-func (r *report) podsOn(d treeview.Disk) (lines []string) {
+func (r *report) podsOn(d treeview.Disk) (lines []Evidence) {
 	for _, p := range d.Volumes() {
 		lines = append(lines, r.usersOf(p.Volume.ID)...)
 	}
@@ -206,11 +212,11 @@ func (r *report) podsOn(d treeview.Disk) (lines []string) {
 }
 
 // describe names a disk in the terms by which people recognise it, and where its volumes are mounted.
-func describe(d treeview.Disk) []string {
-	lines := []string{fmt.Sprintf("disk %d: %s", d.Number, d)}
+func describe(d treeview.Disk) []Evidence {
+	lines := said(fmt.Sprintf("disk %d: %s", d.Number, d))
 	for _, p := range d.Volumes() {
 		for _, path := range p.Volume.MountPoints {
-			lines = append(lines, "mounted at "+path)
+			lines = append(lines, said("mounted at "+path)...)
 		}
 	}
 	return lines

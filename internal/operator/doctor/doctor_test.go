@@ -34,6 +34,14 @@ func verdicts(t *testing.T, f doctor.Facts) (all []string) {
 	return all
 }
 
+// evidence returns the lines of a finding's evidence.
+func evidence(f doctor.Finding) (lines []string) {
+	for _, e := range f.Evidence {
+		lines = append(lines, e.Line)
+	}
+	return lines
+}
+
 // wantVerdicts checks the verdicts on facts.
 func wantVerdicts(t *testing.T, name string, f doctor.Facts, want ...string) {
 	t.Helper()
@@ -210,7 +218,7 @@ func TestCausesComeFirst(t *testing.T) {
 		facts.Seen.Links = []*admin.Link{missing}
 		got := doctor.Examine(facts)
 		if len(got) != 1 || got[0].Check != check || got[0].Severity != doctor.Problem ||
-			!strings.Contains(strings.Join(got[0].Evidence, "\n"), `C:\m`) {
+			!strings.Contains(strings.Join(evidence(got[0]), "\n"), `C:\m`) {
 			t.Errorf("got %+v, want %s alone", got, check)
 		}
 		fits(t, facts)
@@ -266,7 +274,7 @@ func TestManyMappings(t *testing.T) {
 		var got doctor.Severity
 		for _, f := range doctor.Examine(doctor.Facts{Seen: r}) {
 			if got = f.Severity; f.Check != "many-smb-mappings" || len(f.Evidence) != 3 ||
-				!strings.HasPrefix(f.Evidence[1], "fs0: ") {
+				!strings.HasPrefix(f.Evidence[1].Line, "fs0: ") {
 				t.Errorf("%d mappings: got %+v", count, f)
 			}
 		}
@@ -333,7 +341,8 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	findings := doctor.Examine(facts)
 	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
 	slow := []string{"Mkdir(x), for 5s"}
-	if len(findings) != 3 || !slices.Equal(findings[0].Evidence, hung) || !slices.Equal(findings[2].Evidence, slow) {
+	if len(findings) != 3 || !slices.Equal(evidence(findings[0]), hung) ||
+		!slices.Equal(evidence(findings[2]), slow) {
 		t.Errorf("got %+v, want one finding with %q and one with %q", findings, hung, slow)
 	}
 	facts.Seen.Operations = []*admin.Operation{{Object: `\\?\Volume{0}\`, Age: durationpb.New(time.Minute)}}
@@ -455,10 +464,12 @@ func TestLimits(t *testing.T) {
 	}{
 		"below": {&admin.Limits{Calls: usage(3), Clients: []*admin.Client{{Calls: usage(3), Operations: usage(3),
 			Connections: usage(3), Waits: usage(3)}}}, nil},
-		"calls":      {&admin.Limits{Clients: []*admin.Client{{Calls: usage(4)}}}, []string{"problem too-many-calls: " + look}},
-		"operations": {&admin.Limits{Clients: []*admin.Client{{Operations: usage(5)}}}, []string{"problem too-many-calls: " + look}},
-		"waits": {&admin.Limits{Clients: []*admin.Client{{Waits: usage(4)}}}, []string{"problem too-many-calls: kubectl get " +
-			"volumeattachment: which volumes Kubernetes has attached to this node"}},
+		"calls": {&admin.Limits{Clients: []*admin.Client{{Calls: usage(4)}}},
+			[]string{"problem too-many-calls: " + look}},
+		"operations": {&admin.Limits{Clients: []*admin.Client{{Operations: usage(5)}}},
+			[]string{"problem too-many-calls: " + look}},
+		"waits": {&admin.Limits{Clients: []*admin.Client{{Waits: usage(4)}}},
+			[]string{"problem too-many-calls: kubectl get volumeattachment: which volumes Kubernetes has attached to this node"}},
 		"connections": {&admin.Limits{Clients: []*admin.Client{{Connections: usage(4)}}},
 			[]string{"warning too-many-connections: let the driver close what it opens; until then, restart its pod"}},
 		"refused lately": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Minute)}}},
@@ -475,7 +486,8 @@ func TestLimits(t *testing.T) {
 			RefusedAge: durationpb.New(time.Second)}}}}})
 	want := []string{"pid 7 a.exe: 4 of 4 calls open, 2 of 4 operations running, 1 of 4 connections",
 		"2 calls wait until an operation ends", "3 calls were refused with TOO_MANY_CALLS, the last 1s ago"}
-	if len(findings) != 1 || !slices.Equal(findings[0].Evidence, want) || !strings.HasSuffix(findings[0].What, ": pid 7 a.exe") {
+	if len(findings) != 1 || !slices.Equal(evidence(findings[0]), want) ||
+		!strings.HasSuffix(findings[0].What, ": pid 7 a.exe") {
 		t.Errorf("got %+v, want one finding of pid 7 with %q", findings, want)
 	}
 }

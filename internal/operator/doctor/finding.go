@@ -34,12 +34,30 @@ type Finding struct {
 	// Count is how many objects have the cause.
 	Count int `json:"count"`
 	// Evidence is what was seen.
-	Evidence []string `json:"evidence"`
+	Evidence []Evidence `json:"evidence"`
 	// Do lists the steps that help: command lines, or sentences where no command helps.
 	Do []string `json:"do"`
 
 	cause string
 	cases []instance
+}
+
+// Evidence is one thing that was seen: a line, and what it is about. In JSON and YAML it is the line.
+type Evidence struct {
+	Line string
+	User string // the path that uses a volume or share, if the line names one
+	Pod  string // the UID of the pod whose path that is
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (e Evidence) MarshalText() ([]byte, error) { return []byte(e.Line), nil }
+
+// said returns lines as evidence.
+func said(lines ...string) (evidence []Evidence) {
+	for _, line := range lines {
+		evidence = append(evidence, Evidence{Line: line})
+	}
+	return evidence
 }
 
 // Reason returns the check as Kubernetes writes reasons: "DanglingMountPoint".
@@ -63,7 +81,7 @@ type report struct {
 }
 
 // add adds a finding, or what it says to the one of the same cause: the same text up to the first colon.
-func (r *report) add(severity Severity, check, what string, evidence []string, do ...string) {
+func (r *report) add(severity Severity, check, what string, evidence []Evidence, do ...string) {
 	cause, _, _ := strings.Cut(what, ": ")
 	r.addCase(cause, severity, check, what, evidence, do...)
 }

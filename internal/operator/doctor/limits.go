@@ -18,19 +18,19 @@ func (r *report) limits() {
 	const look = "if calls hang, another finding says so: their places are free when they end"
 	l := r.Seen.GetLimits()
 	for _, c := range l.GetClients() {
-		evidence := []string{c.GetProcess() + ": " + usages(c.GetCalls(), c.GetOperations(), c.GetConnections())}
+		evidence := said(c.GetProcess() + ": " + usages(c.GetCalls(), c.GetOperations(), c.GetConnections()))
 		if c.GetQueued() > 0 {
-			evidence = append(evidence, fmt.Sprintf("%d calls wait until an operation ends", c.GetQueued()))
+			evidence = append(evidence, said(fmt.Sprintf("%d calls wait until an operation ends", c.GetQueued()))...)
 		}
 		if c.GetRefused() > 0 {
-			evidence = append(evidence, fmt.Sprintf("%d calls were refused with TOO_MANY_CALLS, the last %v ago",
-				c.GetRefused(), c.GetRefusedAge().AsDuration().Round(time.Second)))
+			evidence = append(evidence, said(fmt.Sprintf("%d calls were refused with TOO_MANY_CALLS, the last %v ago",
+				c.GetRefused(), c.GetRefusedAge().AsDuration().Round(time.Second)))...)
 		}
 		switch end := "its calls end with it: kubectl delete pod -n NAMESPACE POD, of the driver"; {
 		case full(c.GetWaits()):
 			r.add(Problem, "too-many-calls", "a process has used up its waits for disks, and more are refused: "+
-				c.GetProcess(), append(evidence, fmt.Sprintf("%d calls of a connection wait for disks that did not arrive",
-				c.GetWaits().GetUsed())), whereAttached, "look at the storage system: why it does not attach the others", end)
+				c.GetProcess(), append(evidence, said(fmt.Sprintf("%d calls of a connection wait for disks that did not arrive",
+				c.GetWaits().GetUsed()))...), whereAttached, "look at the storage system: why it does not attach the others", end)
 		case full(c.GetCalls()) || full(c.GetOperations()):
 			r.add(Problem, "too-many-calls", "a process has used up its calls, and more are refused: "+
 				c.GetProcess(), evidence, look, "if none hangs, restart it, and "+end)
@@ -42,9 +42,9 @@ func (r *report) limits() {
 				c.GetProcess(), evidence, "let the driver close what it opens; until then, restart its pod")
 		}
 	}
-	evidence := []string{"beyond each process's reserve: " + usages(l.GetCalls(), l.GetOperations(), l.GetConnections())}
+	evidence := said("beyond each process's reserve: " + usages(l.GetCalls(), l.GetOperations(), l.GetConnections()))
 	for _, c := range largest(l.GetClients()) {
-		evidence = append(evidence, c.GetProcess()+": "+usages(c.GetCalls(), c.GetOperations(), c.GetConnections()))
+		evidence = append(evidence, said(c.GetProcess()+": "+usages(c.GetCalls(), c.GetOperations(), c.GetConnections()))...)
 	}
 	if full(l.GetCalls()) || full(l.GetOperations()) {
 		r.add(Problem, "too-many-calls", "all processes together have used up the agent's calls",

@@ -30,7 +30,7 @@ func (r *report) dangling() {
 		if len(pod) == 0 && d.GetKind() == admin.Target_TARGET_SHARE {
 			pod = r.podsThrough(d)
 		}
-		at, evidence := argument{"PATH", d.GetPath()}, append([]string{d.GetPath() + " → " + d.GetTarget()}, pod...)
+		at, evidence := argument{"PATH", d.GetPath()}, append(said(d.GetPath()+" → "+d.GetTarget()), pod...)
 		remove := command("csi-proxyctl fs rmdir %s", at)
 		severity := Warning
 		if len(pod) > 0 {
@@ -68,14 +68,14 @@ func (r *report) dangling() {
 }
 
 // gone judges a mount point whose disk is gone.
-func (r *report) gone(d *admin.Link, evidence []string, at argument) {
+func (r *report) gone(d *admin.Link, evidence []Evidence, at argument) {
 	unmount := command("if nothing uses it: csi-proxyctl volume unmount %s %s", argument{"VOLUME", d.GetTarget()}, at)
 	attach, again := "if pods still use the volume: attach the disk again", []string{"attach the disk again"}
 	if len(r.Portals) > 0 && len(r.Seen.GetSessions()) == 0 {
 		portal := argument{"PORTAL", r.Portals[0]}
 		again = []string{command("if it is an iSCSI disk: csi-proxyctl iscsi portal discover %s", portal),
 			command("and csi-proxyctl iscsi login %s TARGET", portal), "if it is none: attach the disk again"}
-		evidence = append(evidence, "no iSCSI session, and registered portals: "+strings.Join(r.Portals, ", "))
+		evidence = append(evidence, said("no iSCSI session, and registered portals: "+strings.Join(r.Portals, ", "))...)
 	}
 	check, what := "dangling-mount-point",
 		"the disk of a mounted volume is gone: nothing is at "+d.GetPath()
@@ -96,10 +96,10 @@ func (r *report) gone(d *admin.Link, evidence []string, at argument) {
 }
 
 // blank names the disks without anything on them: none is the one that is gone.
-func (r *report) blank() (lines []string) {
+func (r *report) blank() (lines []Evidence) {
 	for _, d := range r.Tree.Disks {
 		if d.Style == "RAW" {
-			lines = append(lines, fmt.Sprintf("another one, blank, do not format it: disk %d: %s", d.Number, d))
+			lines = append(lines, said(fmt.Sprintf("another one, blank, do not format it: disk %d: %s", d.Number, d))...)
 		}
 	}
 	return lines
@@ -119,12 +119,12 @@ func (r *report) unpublished() {
 		at := argument{"PATH", u.GetPath()}
 		remove := command("if no pod of this node has the volume: csi-proxyctl volume unmount %s %s",
 			argument{"VOLUME", u.GetTarget()}, at)
-		if strings.HasPrefix(u.GetTarget(), `\\`) && !strings.HasPrefix(u.GetTarget(), `\\?\`) {
+		if u.GetKind() == admin.Target_TARGET_SHARE {
 			remove = command("if no pod of this node has the volume: csi-proxyctl fs rmdir %s", at)
 		}
 		r.add(Note, "staged-not-published",
 			"a staged volume is published to no pod: kubelet may have left it behind: "+u.GetPath(),
-			[]string{u.GetPath() + " → " + u.GetTarget(), "no pod suffers; it can wait"},
+			said(u.GetPath()+" → "+u.GetTarget(), "no pod suffers; it can wait"),
 			"look for pods of this node that have the volume: kubectl get pods -A --field-selector spec.nodeName=NODE "+
 				"-o custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,"+
 				"CLAIM:.spec.volumes[*].persistentVolumeClaim.claimName",

@@ -33,19 +33,19 @@ const (
 func (r *report) settings() {
 	if r.AutomountOff {
 		r.add(Warning, "automount-off", "automount is off: Windows leaves volumes offline that it has not mounted before",
-			[]string{"as after mountvol /N; what is mounted stays"}, "mountvol /E",
+			said("as after mountvol /N; what is mounted stays"), "mountvol /E",
 			"this agent brings such a volume online when a driver asks for it; drivers that mount in another way, and other "+
 				"agents, do not find it")
 	}
 	if r.SANPolicy == OfflineAll || r.SANPolicy == OfflineInternal {
 		r.add(Warning, "san-policy", "new disks stay offline until they are brought online",
-			[]string{"the SAN policy is " + r.SANPolicy}, "in diskpart: san policy=OfflineShared",
+			said("the SAN policy is "+r.SANPolicy), "in diskpart: san policy=OfflineShared",
 			"this agent brings a disk online when a driver asks for it; drivers that work in another way do not find it")
 	}
 	if r.BitLockerRequired {
 		r.add(Problem, "bitlocker-required",
 			"every new volume is read-only: a policy denies writing to fixed drives that BitLocker does not protect",
-			[]string{BitLockerValue + ` is 1 in HKLM\` + BitLockerKey},
+			said(BitLockerValue+` is 1 in HKLM\`+BitLockerKey),
 			`disable the policy "Deny write access to fixed drives not protected by BitLocker" for this node`,
 			"then gpupdate /force, and attach the disks again")
 	}
@@ -63,7 +63,7 @@ func (r *report) writable() {
 				"'*S-1-5-32-544:(OI)(CI)F'"
 		}
 		r.add(Warning, "writable-directory", "others than administrators may change a directory: they can put programs, "+
-			"links or endpoints into "+d.Path, []string{"may change it: " + strings.Join(d.Who, ", ")},
+			"links or endpoints into "+d.Path, said("may change it: "+strings.Join(d.Who, ", ")),
 			command(do, argument{"DIRECTORY", d.Path}))
 	}
 }
@@ -78,13 +78,13 @@ const (
 func (r *report) emulated() {
 	e := r.Emulated
 	if len(e.Faults) > 0 {
-		r.add(Note, "active-fault", "faults disturb calls of this emulated node: they were added on purpose", e.Faults,
+		r.add(Note, "active-fault", "faults disturb calls of this emulated node: they were added on purpose", said(e.Faults...),
 			"csi-proxyctl node fault remove --all")
 	}
 	if e.Path != "" && e.FreeBytes >= 0 && e.FreeBytes < fullBytes && e.FreeBytes <= e.SizeBytes/fullShare {
 		r.add(Problem, "host-disk-full",
 			"the disk of this host that holds the emulated node is full: calls fail as if a disk of the node were",
-			[]string{e.Path + ": " + treeview.Size(e.FreeBytes) + " free of " + treeview.Size(e.SizeBytes)},
+			said(e.Path+": "+treeview.Size(e.FreeBytes)+" free of "+treeview.Size(e.SizeBytes)),
 			"make room there, or start the node with another -state-dir")
 	}
 }

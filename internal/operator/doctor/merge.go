@@ -5,20 +5,22 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // An instance is one object of a finding: what was seen of it, and the steps for it.
-type instance struct{ evidence, do []string }
+type instance struct {
+	evidence []Evidence
+	do       []string
+}
 
 // addCase adds an object to the finding of a cause, which it makes if it is the first one.
-func (r *report) addCase(cause string, severity Severity, check, what string, evidence []string, do ...string) {
+func (r *report) addCase(cause string, severity Severity, check, what string, evidence []Evidence, do ...string) {
 	at := slices.IndexFunc(r.findings,
 		func(f Finding) bool { return f.Severity == severity && f.Check == check && f.cause == cause })
 	if at < 0 {
 		at = len(r.findings)
 		r.findings = append(r.findings, Finding{Severity: severity, Check: check, What: what, cause: cause,
-			Evidence: []string{}, Do: []string{}})
+			Evidence: []Evidence{}, Do: []string{}})
 	}
 	f := &r.findings[at]
 	f.Count++
@@ -28,7 +30,7 @@ func (r *report) addCase(cause string, severity Severity, check, what string, ev
 }
 
 // missingIn returns the lines that are not among those of a list.
-func missingIn(list, lines []string) (more []string) {
+func missingIn[E comparable](list, lines []E) (more []E) {
 	for _, line := range lines {
 		if !slices.Contains(list, line) {
 			more = append(more, line)
@@ -44,11 +46,11 @@ const (
 )
 
 // short returns the first line of an object's evidence, and the first that says what uses it.
-func short(evidence []string) []string {
+func short(evidence []Evidence) []Evidence {
 	first := evidence[:min(len(evidence), 1)]
-	for _, line := range evidence[len(first):] {
-		if strings.HasPrefix(line, "used by ") {
-			return []string{evidence[0], line}
+	for _, e := range evidence[len(first):] {
+		if e.User != "" {
+			return []Evidence{evidence[0], e}
 		}
 	}
 	return first
@@ -63,7 +65,7 @@ func (f Finding) Title() string {
 }
 
 // Brief returns the evidence and the steps that fit on a screen. The last line of the evidence counts the rest.
-func (f Finding) Brief() (evidence, do []string) {
+func (f Finding) Brief() (evidence []Evidence, do []string) {
 	left := 0
 	for i, c := range f.cases {
 		lines := c.evidence[:min(len(c.evidence), mostLines)]
@@ -81,7 +83,7 @@ func (f Finding) Brief() (evidence, do []string) {
 		do, rest = f.cases[0].do, ", and the steps for each"
 	}
 	if left > 0 {
-		evidence = append(evidence, fmt.Sprintf("and %d lines more%s: csi-proxyctl doctor -o wide", left, rest))
+		evidence = append(evidence, said(fmt.Sprintf("and %d lines more%s: csi-proxyctl doctor -o wide", left, rest))...)
 	}
 	return evidence, do
 }

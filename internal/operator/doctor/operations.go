@@ -33,9 +33,9 @@ func (r *report) operations() {
 		waits = r.awaited(stuck)
 	}
 	const agents = "restarting the agent ends no call that hangs in Windows; restarting the node does"
-	byServer := map[string][]string{}
+	byServer := map[string][]Evidence{}
 	for _, w := range waits {
-		byServer[w.GetServer()] = append(byServer[w.GetServer()], w.line)
+		byServer[w.GetServer()] = append(byServer[w.GetServer()], said(w.line)...)
 	}
 	for _, server := range slices.Sorted(maps.Keys(byServer)) {
 		if server == "" {
@@ -48,7 +48,7 @@ func (r *report) operations() {
 			testServer(server), smbLog, agents)
 	}
 	if waits = r.running(slow, stuck); len(waits) > 0 {
-		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", lines(waits),
+		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", said(lines(waits)...),
 			"csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	}
 }

@@ -116,28 +116,32 @@ func usersByTarget(seen *admin.GetFactsResponse, links linkMap) map[string][]use
 }
 
 // usersOf names the paths that lead to a volume or share, and the pods whose paths they are; three of them at most.
-func (r *report) usersOf(target string) (lines []string) {
+func (r *report) usersOf(target string) (lines []Evidence) {
 	const most = 3
 	for i, u := range r.users[target] {
 		if i == most {
-			return append(lines, fmt.Sprintf("and %d paths more", len(r.users[target])-most))
+			return append(lines, said(fmt.Sprintf("and %d paths more", len(r.users[target])-most))...)
 		}
-		line := "used by " + u.path
+		use := Evidence{Line: "used by " + u.path, User: u.path}
 		if pod := podOf(u.path); pod != nil {
-			line = pod[0]
+			use = pod[0]
 		}
-		lines = append(lines, line)
+		lines = append(lines, use)
 	}
 	return lines
 }
 
 // Users names the paths and pods that lead to a volume or share, as doctor's findings do.
 func Users(seen *admin.GetFactsResponse, target string) []string {
-	return (&report{users: usersByTarget(seen, linksOf(seen))}).usersOf(target)
+	var names []string
+	for _, use := range (&report{users: usersByTarget(seen, linksOf(seen))}).usersOf(target) {
+		names = append(names, use.Line)
+	}
+	return names
 }
 
 // podsThrough names the pods whose paths lead through a link.
-func (r *report) podsThrough(l *admin.Link) (lines []string) {
+func (r *report) podsThrough(l *admin.Link) (lines []Evidence) {
 	for _, u := range r.users[l.GetTarget()] {
 		if slices.Contains(u.way, l) {
 			lines = append(lines, podOf(u.path)...)
@@ -148,12 +152,20 @@ func (r *report) podsThrough(l *admin.Link) (lines []string) {
 
 // nameOf names a volume or share as the first pod that uses it knows it; without one, by the name that is given.
 func (r *report) nameOf(target, name string) string {
-	for _, u := range r.users[target] {
-		if inPod.MatchString(u.path) {
-			return volumeOf(u.path)
-		}
+	if pv := r.persistentVolumeOf(target); pv != "" {
+		return "volume " + pv
 	}
 	return name
+}
+
+// persistentVolumeOf returns the name of a volume's or share's PersistentVolume, "" if no pod here uses it.
+func (r *report) persistentVolumeOf(target string) string {
+	for _, u := range r.users[target] {
+		if of := inPod.FindStringSubmatch(u.path); of != nil {
+			return of[2]
+		}
+	}
+	return ""
 }
 
 // volumeOf names the volume of a pod's path, and any other path itself.
@@ -168,9 +180,9 @@ func volumeOf(path string) string {
 var inPod = regexp.MustCompile(`(?i)\\pods\\([^\\]+)\\volumes\\kubernetes\.io~csi\\([^\\]+)\\`)
 
 // podOf names the pod and the volume of a path.
-func podOf(path string) []string {
+func podOf(path string) []Evidence {
 	if of := inPod.FindStringSubmatch(path); of != nil {
-		return []string{"used by pod " + of[1] + ", volume " + of[2]}
+		return []Evidence{{Line: "used by pod " + of[1] + ", volume " + of[2], User: path, Pod: of[1]}}
 	}
 	return nil
 }

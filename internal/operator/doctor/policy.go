@@ -15,12 +15,12 @@ func (r *report) policy() {
 	}
 	severity, what := Note, fmt.Sprintf("the policy refuses some calls of drivers: %d, and allowed %d", p.GetRefused(),
 		p.GetAllowed())
-	evidence := []string{fmt.Sprintf("the last, %v ago: %s: %s", p.GetLastAge().AsDuration().Round(time.Second),
-		p.GetLastMethod(), p.GetLastError()), "the policy is " + p.GetFile()}
+	evidence := said(fmt.Sprintf("the last, %v ago: %s: %s", p.GetLastAge().AsDuration().Round(time.Second),
+		p.GetLastMethod(), p.GetLastError()), "the policy is "+p.GetFile())
 	if p.GetAllowed() == 0 {
 		severity, what = Problem, fmt.Sprintf("the policy refuses all drivers: %d calls, the last was %s", p.GetRefused(),
 			p.GetLastMethod())
-		evidence = append(evidence, "no volume is mounted, grown or unmounted meanwhile")
+		evidence = append(evidence, said("no volume is mounted, grown or unmounted meanwhile")...)
 	}
 	r.add(severity, "policy-refuses", what, evidence,
 		command("csi-proxyctl policy test %s", argument{"FILE", p.GetFile()}),

@@ -15,7 +15,7 @@ func (r *report) services() {
 		smb, iscsi := strings.EqualFold(s.Name, "LanmanWorkstation"), strings.EqualFold(s.Name, "MSiSCSI")
 		stopped := s.Status != "running"
 		found := func(severity Severity, check, what string, do ...string) {
-			r.add(severity, check, what, append([]string{evidence(s)}, r.suffering(smb, iscsi)...), do...)
+			r.add(severity, check, what, append(said(evidence(s)), r.suffering(smb, iscsi)...), do...)
 		}
 		switch {
 		case smb && stopped:
@@ -44,7 +44,7 @@ func (r *report) services() {
 }
 
 // suffering names what uses shares, or iSCSI disks, without the service for them.
-func (r *report) suffering(smb, iscsi bool) (lines []string) {
+func (r *report) suffering(smb, iscsi bool) (lines []Evidence) {
 	for _, l := range r.Seen.GetLinks() {
 		if smb && l.GetKind() == admin.Target_TARGET_SHARE {
 			lines = append(lines, missingIn(lines, r.usersOf(l.GetTarget()))...)

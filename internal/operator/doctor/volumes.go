@@ -5,7 +5,6 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -29,8 +28,8 @@ func (r *report) grown(d treeview.Disk) {
 	id := formatted[0].Volume.ID
 	r.add(Warning, "partition-smaller",
 		fmt.Sprintf("a disk is larger than what its volume uses: disk %d was grown, and the volume was not", d.Number),
-		append([]string{fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
-			treeview.Size(end))}, r.usersOf(id)...),
+		append(said(fmt.Sprintf("%s: disk %d has %s, its partitions end at %s", id, d.Number, treeview.Size(d.SizeBytes),
+			treeview.Size(end))), r.usersOf(id)...),
 		command("csi-proxyctl volume resize %s", argument{"VOLUME", id}))
 }
 
@@ -40,8 +39,8 @@ func (r *report) volumes() {
 		if v.Formatted && p.SizeBytes > 0 && v.TotalBytes > 0 && p.SizeBytes-v.TotalBytes > slack {
 			r.add(Warning, "file-system-smaller",
 				fmt.Sprintf("a file system is smaller than its partition: on disk %d, growing it was not completed", d.Number),
-				append([]string{fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
-					treeview.Size(p.SizeBytes))}, r.usersOf(v.ID)...),
+				append(said(fmt.Sprintf("%s: file system %s, partition %s", v.ID, treeview.Size(v.TotalBytes),
+					treeview.Size(p.SizeBytes))), r.usersOf(v.ID)...),
 				command("csi-proxyctl volume resize %s", argument{"VOLUME", v.ID}))
 		}
 	}
@@ -57,18 +56,18 @@ func (r *report) lost() {
 		case p.Kind == "EFI system" || p.Kind == "recovery":
 		case v.Unknown != "" && len(v.MountPoints)+len(r.users[v.ID]) > 0 && !v.Unanswered:
 			r.add(Problem, "volume-unreadable", "Windows cannot read a mounted volume: "+name,
-				append([]string{v.Unknown}, evidence...),
+				append(said(v.Unknown), evidence...),
 				systemLog, "do not format it, and take a snapshot of the disk first",
 				command("then end its pods: chkdsk %s /scan changes nothing; /f repairs, and may lose files", argument{"PATH",
 					append(slices.Clone(v.MountPoints), v.ID)[0]}))
 		case v.Unknown != "":
 			r.add(Problem, "volume-not-answering", "a volume is there and does not answer: "+name,
-				append([]string{v.Unknown}, evidence...),
+				append(said(v.Unknown), evidence...),
 				"look at its disk", systemLog,
 				"do not format or unmount it meanwhile: the data may be whole")
 		case !v.Formatted && len(v.MountPoints) > 0:
 			r.add(Problem, "volume-unreadable", "Windows knows no file system on a mounted volume: "+name,
-				append([]string{"volume " + v.ID}, evidence...),
+				append(said("volume "+v.ID), evidence...),
 				"do not format it: the data may still be whole",
 				"restore the file system with a recovery tool, or the disk from a snapshot")
 		}
@@ -85,7 +84,7 @@ func (r *report) full() {
 			continue
 		}
 		what, do := "a volume", "have files removed, or its PersistentVolumeClaim grown"
-		if pv, is := strings.CutPrefix(r.nameOf(v.ID, ""), "volume "); is {
+		if pv := r.persistentVolumeOf(v.ID); pv != "" {
 			do = command("kubectl get pv %s: its claim, which kubectl edit pvc makes larger; or have files removed",
 				argument{"VOLUME", pv})
 		}
@@ -96,8 +95,8 @@ func (r *report) full() {
 		if free < nothing {
 			severity, rest = Problem, " is full, and writing fails: "
 		}
-		evidence := append([]string{fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
-			treeview.Size(v.TotalBytes))}, describe(d)...)
+		evidence := append(said(fmt.Sprintf("%s: %s free of %s", v.ID, treeview.Size(free),
+			treeview.Size(v.TotalBytes))), describe(d)...)
 		r.add(severity, "volume-full", what+rest+r.nameOf(v.ID, v.MountPoints[0]), append(evidence, r.usersOf(v.ID)...), do)
 	}
 }

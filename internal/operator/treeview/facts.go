@@ -20,6 +20,7 @@ func FromFacts(facts *admin.GetFactsResponse) *Tree {
 	for _, gap := range facts.GetGaps() {
 		if slices.Contains(Parts(), gap.GetAsked()) {
 			tree.addUnknown(gap.GetError(), gap.GetUnanswered())
+			tree.Silent = append(tree.Silent, gap.GetObject())
 		}
 		if gap.GetAsked() == admin.Part_PART_VOLUMES {
 			noVolume = gap.GetError()

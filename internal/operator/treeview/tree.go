@@ -21,6 +21,8 @@ type Tree struct {
 	Unknown []string `json:"unknown"`
 	// Unanswered reports whether Windows gave no answer in time to some of it; else asking failed at once.
 	Unanswered bool `json:"-"`
+	// Silent are the objects that gave no answer about which disks and volumes there are: "the list of disks".
+	Silent []string `json:"-"`
 	// Unnumbered are the disks that do not tell their numbers.
 	Unnumbered []Disk `json:"-"`
 	// NoAdmin is why the tree comes from the storage API alone, nil if it does not.
