@@ -72,7 +72,8 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	return nil
 }
 
-// withMSR returns the table with a reserved partition of the lowest free number, or unchanged if it has one already or has no room.
+// withMSR returns the table with a reserved partition of the lowest free number, or unchanged if it has one already or
+// has no room.
 func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 	next := *t
 	from := int64(t.FirstUsable) * d.sectorSize()
