@@ -469,7 +469,8 @@ func TestLimits(t *testing.T) {
 		"operations": {&admin.Limits{Clients: []*admin.Client{{Operations: usage(5)}}},
 			[]string{"problem too-many-calls: " + look}},
 		"waits": {&admin.Limits{Clients: []*admin.Client{{Waits: usage(4)}}},
-			[]string{"problem too-many-calls: kubectl get volumeattachment: which volumes Kubernetes has attached to this node"}},
+			[]string{"problem too-many-calls: kubectl get volumeattachment: which volumes Kubernetes has attached to this " +
+				"node"}},
 		"connections": {&admin.Limits{Clients: []*admin.Client{{Connections: usage(4)}}},
 			[]string{"warning too-many-connections: let the driver close what it opens; until then, restart its pod"}},
 		"refused lately": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Minute)}}},

@@ -78,8 +78,8 @@ const (
 func (r *report) emulated() {
 	e := r.Emulated
 	if len(e.Faults) > 0 {
-		r.add(Note, "active-fault", "faults disturb calls of this emulated node: they were added on purpose", said(e.Faults...),
-			"csi-proxyctl node fault remove --all")
+		r.add(Note, "active-fault", "faults disturb calls of this emulated node: they were added on purpose",
+			said(e.Faults...), "csi-proxyctl node fault remove --all")
 	}
 	if e.Path != "" && e.FreeBytes >= 0 && e.FreeBytes < fullBytes && e.FreeBytes <= e.SizeBytes/fullShare {
 		r.add(Problem, "host-disk-full",
