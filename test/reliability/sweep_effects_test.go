@@ -24,8 +24,8 @@ import (
 
 var updateEffects = flag.Bool("update", false, "rewrite testdata")
 
-// TestEffects: each call changes on the node what testdata/effects.txt says, and once more it changes nothing. The sweep
-// compares with the same call undisturbed, so what is right stands here.
+// TestEffects: each call changes on the node what testdata/effects.txt says, and once more it changes nothing. The
+// sweep compares with the same call undisturbed, so what is right stands here.
 func TestEffects(t *testing.T) {
 	file := filepath.Join("testdata", "effects.txt")
 	var mu sync.Mutex
