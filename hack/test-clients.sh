@@ -16,6 +16,7 @@ trap stop EXIT
 
 go build -trimpath -o "$dir/" ./cmd/csi-proxy-emulated ./cmd/csi-proxyctl
 protoc -I . --python_out="$dir" client/api/{disk,volume,filesystem}/v1/api.proto
+protoc -I examples/python --python_out="$dir" status.proto
 export CSI_PROXY_SOCKET_DIR=$dir/s/run PYTHONPATH=$dir PYTHONDONTWRITEBYTECODE=1
 
 coproc agent { exec "$dir/csi-proxy-emulated" -state-dir="$dir/s" 2>"$dir/log"; }

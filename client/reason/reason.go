@@ -26,7 +26,8 @@ const (
 	Panic = "PANIC"
 	// Policy: the operator's policy forbids this client the call, or what the call names. Do not repeat it.
 	Policy = "POLICY"
-	// StillRunning: the call's deadline ended before its operation. A change continues, and repeating the call joins it.
+	// StillRunning: the call's deadline, or the agent's limit, ended before its operation. A change continues, and
+	// repeating the call joins it.
 	StillRunning = "STILL_RUNNING"
 	// TooManyCalls: the client, or all together, have as many calls running as they may.
 	TooManyCalls = "TOO_MANY_CALLS"

@@ -69,13 +69,20 @@ func (p *page) method(m *protogen.Method, note string) {
 	p.fields("Response", m.Output)
 }
 
-// fields writes the fields of a message, if it has any.
+// fields writes the fields of a message, if it has any; those of a oneof below it.
 func (p *page) fields(title string, m *protogen.Message) {
 	for i, f := range m.Fields {
 		if i == 0 {
 			p.P(title, ":\n")
 		}
-		p.P("- `", declaration(f.Desc), "`: ", p.inline(f.Comments.Leading))
+		indent := ""
+		if of := f.Oneof; of != nil && !of.Desc.IsSynthetic() {
+			indent = "  "
+			if f == of.Fields[0] {
+				p.P("- One of these; of several, the last counts. ", p.inline(of.Comments.Leading))
+			}
+		}
+		p.P(indent, "- `", declaration(f.Desc), "`: ", p.inline(f.Comments.Leading))
 	}
 	p.P()
 }

@@ -16,7 +16,7 @@ from concurrent import futures
 import csi_pb2 as csi
 import grpc
 
-from stubs import connect
+from stubs import connect, reason
 
 CODE = grpc.StatusCode
 RPC = csi.NodeServiceCapability.RPC
@@ -132,7 +132,7 @@ class Driver:
         try:
             size = self.steps.Expand(seconds, target_path=request.volume_path, size_bytes=request.capacity_range.required_bytes)
         except grpc.RpcError as error:
-            if b"LINK_REFUSED" not in dict(error.trailing_metadata()).get("grpc-status-details-bin", b""):
+            if reason(error) != "LINK_REFUSED":
                 raise
             return csi.NodeExpandVolumeResponse()  # a share, whose server decides its size
         return csi.NodeExpandVolumeResponse(capacity_bytes=size.disk_bytes)

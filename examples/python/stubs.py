@@ -4,6 +4,7 @@
 protoc makes the messages from this repository's protos:
 
     protoc -I REPOSITORY --python_out=DIR client/api/disk/v1/api.proto ...
+    protoc -I REPOSITORY/examples/python --python_out=DIR status.proto
 
 The calls are built from the service descriptors in them, so only grpcio and protobuf are needed. The usual stubs that
 grpcio-tools generates work as well.
@@ -13,6 +14,7 @@ import importlib
 import os
 
 import grpc
+import status_pb2
 
 # How long a call may take. The longest, formatting and growing a volume, take seconds on a Windows node.
 DEADLINE_SECONDS = 60
@@ -39,7 +41,20 @@ class Service:
 
 def connect(socket_dir, group, version, authority=None):
     """Returns the service of an API group's version, at the socket csi-proxy-GROUP-VERSION.sock."""
-    options = [("grpc.default_authority", authority)] if authority else []
+    options = [("grpc.max_reconnect_backoff_ms", 1000)]  # gRPC's own bound is two minutes after an agent's restart
+    if authority:
+        options.append(("grpc.default_authority", authority))
     path = os.path.abspath(os.path.join(socket_dir, f"csi-proxy-{group}-{version}.sock"))
     channel = grpc.insecure_channel("unix:" + path, options=options)
     return Service(channel, importlib.import_module(f"client.api.{group}.{version}.api_pb2"))
+
+
+def reason(error):
+    """Returns the reason that the agent gave with an error, such as "DISK_NOT_FOUND", and "" where it gave none."""
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            for detail in status_pb2.Status.FromString(value).details:
+                info = status_pb2.ErrorInfo.FromString(detail.value)
+                if detail.type_url.endswith("/google.rpc.ErrorInfo") and info.domain == "csi-proxy":
+                    return info.reason
+    return ""

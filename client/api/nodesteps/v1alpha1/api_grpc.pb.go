@@ -51,10 +51,10 @@ const (
 //
 // An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
 // docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
-// DISK_NOT_FOUND, DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING;
-// POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
-// PATH_NOT_FOUND, NOT_MOUNTED and VOLUME_GONE say that nothing is there. Else
-// the node must change.
+// UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and DISK_NOT_FOUND; POLICY,
+// SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
+// PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and VOLUME_GONE say that nothing
+// is there. After others the node must change.
 type NodeStepsClient interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -227,10 +227,10 @@ func (c *nodeStepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, o
 //
 // An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
 // docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
-// DISK_NOT_FOUND, DISK_TOO_SMALL, DISK_CHANGED, NOT_ANSWERING and STILL_RUNNING;
-// POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
-// PATH_NOT_FOUND, NOT_MOUNTED and VOLUME_GONE say that nothing is there. Else
-// the node must change.
+// UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and DISK_NOT_FOUND; POLICY,
+// SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
+// PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and VOLUME_GONE say that nothing
+// is there. After others the node must change.
 type NodeStepsServer interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
