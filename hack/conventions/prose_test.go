@@ -14,7 +14,7 @@ import (
 var banned = regexp.MustCompile(`\b([Ff]or ever|[Ss]omebody|[Ww]hoever|[Nn]obody|[Ee]verybody|[Ww]homever)\b`)
 
 // These bound the words of parts: of all documents that are not generated, of the decisions, of the API reference.
-const maxTotal, maxDecisions, maxReference = 26500, 3250, 8100
+const maxTotal, maxDecisions, maxReference = 26500, 3250, 8150
 
 // TestWordsArePlain: no source, but for tests, and no document has a banned word. A sentence is a reviewer's business.
 func TestWordsArePlain(t *testing.T) {
