@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -139,16 +138,4 @@ func firstData(n *Node) *volume {
 		}
 	}
 	return nil
-}
-
-// opened returns a change of what is at a path, by a handle with the access.
-func opened(path string, access uint32, change func(h kernel.Handle) error) func(n *Node) error {
-	return func(n *Node) error {
-		h, err := n.OpenFile(nil, `\\?\`+path, how(access, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-		if err != nil {
-			return err
-		}
-		defer h.Close()
-		return change(h)
-	}
 }

@@ -55,7 +55,7 @@ func TestEffects(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(got)) {
 			fmt.Fprintf(&text, "%s\n", strings.Join(append([]string{name}, got[name]...), "\n  "))
 		}
-		caller.OK(t, os.WriteFile(file, []byte(text.String()), 0o644)) //nolint:gosec // a file of the repository
+		caller.OK(t, os.WriteFile(file, []byte(text.String()), 0o644))
 		return
 	}
 	text, err := os.ReadFile(file)
