@@ -69,7 +69,9 @@ func TestConcurrentUse(t *testing.T) {
 				_ = ioctl(n, d, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil)
 			}
 			_, _ = n.HostPath(`C:\w1\f`)
-			_, _, _ = n.DiskFreeSpace(`C:\w2`)
+			if volume, err := n.VolumeNameForMountPoint(`C:\w2\`); err == nil {
+				_, _, _ = n.DiskFreeSpace(volume)
+			}
 		}
 	})
 	wg.Wait()

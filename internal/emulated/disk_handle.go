@@ -52,16 +52,7 @@ func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
 		return put(out, cstruct.Encode(d.image.Size))
 	case win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
-		g := d.geometry()
-		whole := cstruct.Encode(win32.DiskGeometryEx{
-			Cylinders: g.Cylinders, MediaType: g.MediaType, TracksPerCylinder: g.TracksPerCylinder,
-			SectorsPerTrack: g.SectorsPerTrack, BytesPerSector: g.BytesPerSector, DiskSize: d.image.Size,
-		})
-		const withoutData = 32 // the partition and detection information after it may be left out
-		if len(out) < len(whole) {
-			whole = whole[:withoutData]
-		}
-		return put(out, whole)
+		return put(out, d.geometry())
 	case win32.IOCTL_DISK_GET_DISK_ATTRIBUTES:
 		return put(out, cstruct.Encode(win32.GetDiskAttributes{Version: win32.SizeofGetDiskAttributes,
 			Attributes: d.attributes()}))
@@ -89,12 +80,13 @@ func (d *disk) attributes() (bits uint64) {
 	return bits
 }
 
-func (d *disk) geometry() deviceside.DiskGeometry {
+// geometry returns the DISK_GEOMETRY_EX, which begins with the DISK_GEOMETRY.
+func (d *disk) geometry() []byte {
 	const heads, track = 255, 63
-	return deviceside.DiskGeometry{
+	return cstruct.Encode(win32.DiskGeometryEx{
 		Cylinders: d.image.Size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
-		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
-	}
+		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize, DiskSize: d.image.Size,
+	})
 }
 
 // queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
@@ -171,18 +163,4 @@ func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
 		}
 		return span{h.disk, 0, h.disk.image.Size}, nil
 	})
-}
-
-// Flush implements kernel.Handle. All writes are on the medium already.
-func (h *diskHandle) Flush() error {
-	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
-		switch {
-		case !h.disk.attached():
-			return 0, errVolumeGone
-		case h.access&writeAccess == 0:
-			return 0, win32.ERROR_ACCESS_DENIED
-		}
-		return 0, nil
-	})
-	return err
 }

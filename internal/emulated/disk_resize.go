@@ -3,12 +3,12 @@
 package emulated
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
@@ -34,7 +34,7 @@ func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
 
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
 func (d *disk) updateDriveSize(_, out []byte) (int, error) {
-	n, err := put(out, cstruct.Encode(d.geometry()))
+	n, err := put(out, d.geometry()[:binary.Size(deviceside.DiskGeometry{})])
 	if err == nil {
 		d.knownSize = d.image.Size
 	}

@@ -111,15 +111,15 @@ func newVolumeAccess() (l win32.AccessList) {
 // RootAccess returns the entries of the access list of a mounted volume's root directory, by a path that leads there.
 func (n *Node) RootAccess(path string) (entries []win32.AccessEntry, err error) {
 	err = n.control(func() error {
-		v, err := n.rootVolume(path)
+		at, err := n.lookUp(path, true)
 		if err != nil {
 			return err
 		}
-		c, err := n.content(v, nil)
-		if err != nil {
-			return err
+		defer at.close()
+		if at.dir != nil || at.content.isShare() {
+			return win32.ERROR_DIR_NOT_ROOT
 		}
-		list, err := accessList(c.root)
+		list, err := accessList(at.content.root)
 		if err != nil {
 			return err
 		}

@@ -16,31 +16,25 @@ import (
 // The initiator service of the node. Codes are those that Microsoft documents for ISCSI_STATUS_QUALIFIERS. Not
 // confirmed: that a portal's targets are forgotten together with the portal.
 
-// initiator is the node's iSCSI initiator service, and control over the storage systems that it can reach.
-type initiator struct {
-	node     *Node
-	arriving map[uint64]int // queries until the disks of a session have their numbers
-}
-
 // withISCSI runs f with the state of the initiator service.
-func (c *initiator) withISCSI(function, object string, f func(s iscsi.State) error) error {
-	return c.node.call(function, object, func() error {
-		defer c.node.retireGone()
-		return c.whileServiceRuns(f)
+func (n *Node) withISCSI(function, object string, f func(s iscsi.State) error) error {
+	return n.call(function, object, func() error {
+		defer n.retireGone()
+		return n.whileServiceRuns(f)
 	})
 }
 
-func (c *initiator) whileServiceRuns(f func(s iscsi.State) error) error {
-	if service := c.node.state.Services.Find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
+func (n *Node) whileServiceRuns(f func(s iscsi.State) error) error {
+	if service := n.state.Services.Find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
 		return win32.ISDSC_SERVICE_NOT_RUNNING
 	}
-	return f(c.node.state.ISCSI)
+	return f(n.state.ISCSI)
 }
 
 // AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not
 // answer all the same: the integration tests of wk8/go-win-iscsidsc saw both on Windows.
-func (c *initiator) AddISCSISendTargetPortal(portal []byte) error {
-	return c.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsi.State) error {
+func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
+	return n.withISCSI("AddIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		p, answer := s.ParsePortal(portal)
 		if answer != nil && !errors.Is(answer, win32.ISDSC_CONNECTION_FAILED) {
 			return answer
@@ -48,7 +42,7 @@ func (c *initiator) AddISCSISendTargetPortal(portal []byte) error {
 		if slices.ContainsFunc(s.Registered, p.At.Same) {
 			return win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS
 		}
-		err := c.node.update(func(s *state) {
+		err := n.update(func(s *state) {
 			s.ISCSI.Registered = append(s.ISCSI.Registered, p.At)
 			if answer == nil {
 				s.ISCSI.Learn(p)
@@ -61,8 +55,8 @@ func (c *initiator) AddISCSISendTargetPortal(portal []byte) error {
 	})
 }
 
-func (c *initiator) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
-	err = c.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsi.State) error {
+func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsi.State) error {
 		for _, p := range s.Registered {
 			portals = append(portals, deviceside.ISCSITargetPortalInfo(win32.ISCSITargetPortalInfo{
 				InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT, Portal: p.Win32()})...)
@@ -73,8 +67,8 @@ func (c *initiator) ReportISCSISendTargetPortals() (portals []byte, count int, e
 	return portals, count, err
 }
 
-func (c *initiator) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	return c.withISCSI("RefreshIScsiSendTargetPortalW", "", func(s iscsi.State) error {
+func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return n.withISCSI("RefreshIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		if _, err := s.RegisteredPortal(initiator, initiatorPort, portal); err != nil {
 			return err
 		}
@@ -82,17 +76,17 @@ func (c *initiator) RefreshISCSISendTargetPortal(initiator string, initiatorPort
 		if err != nil {
 			return err
 		}
-		return c.node.update(func(s *state) { s.ISCSI.Learn(p) })
+		return n.update(func(s *state) { s.ISCSI.Learn(p) })
 	})
 }
 
-func (c *initiator) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
-	return c.withISCSI("RemoveIScsiSendTargetPortalW", "", func(s iscsi.State) error {
+func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
+	return n.withISCSI("RemoveIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		p, err := s.RegisteredPortal(initiator, initiatorPort, portal)
 		if err != nil {
 			return err
 		}
-		return c.node.update(func(s *state) {
+		return n.update(func(s *state) {
 			s.ISCSI.Registered = slices.DeleteFunc(s.ISCSI.Registered, p.Same)
 			s.ISCSI.Forget(p)
 		})
@@ -100,9 +94,9 @@ func (c *initiator) RemoveISCSISendTargetPortal(initiator string, initiatorPort 
 }
 
 // ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
-func (c *initiator) ReportISCSITargets() (targets []string, err error) {
-	err = c.withISCSI("ReportIScsiTargetsW", "", func(iscsi.State) error {
-		for _, k := range c.node.state.ISCSI.Known {
+func (n *Node) ReportISCSITargets() (targets []string, err error) {
+	err = n.withISCSI("ReportIScsiTargetsW", "", func(iscsi.State) error {
+		for _, k := range n.state.ISCSI.Known {
 			if !slices.Contains(targets, k.Target) {
 				targets = append(targets, k.Target)
 			}
@@ -112,8 +106,8 @@ func (c *initiator) ReportISCSITargets() (targets []string, err error) {
 	return targets, err
 }
 
-func (c *initiator) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
-	err = c.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsi.State) error {
+func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsi.State) error {
 		found, err := s.Found(target)
 		for _, k := range found {
 			portals = append(portals, s.Advertised(k.Portal).Win32().Bytes()...)
@@ -125,8 +119,8 @@ func (c *initiator) ReportISCSITargetPortals(target string) (portals []byte, cou
 }
 
 // ISCSIDiscoveryMechanisms implements kernel.ISCSI, in the form that win32.ParseSendTargets describes.
-func (c *initiator) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
-	err = c.withISCSI("GetIScsiTargetInformationW", target, func(s iscsi.State) error {
+func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err error) {
+	err = n.withISCSI("GetIScsiTargetInformationW", target, func(s iscsi.State) error {
 		found, err := s.Found(target)
 		for _, k := range found {
 			mechanisms = append(mechanisms, fmt.Sprintf("SendTargets:*%s %07d %s", k.Portal.Address, k.Portal.Port,
@@ -137,8 +131,8 @@ func (c *initiator) ISCSIDiscoveryMechanisms(target string) (mechanisms []string
 	return mechanisms, err
 }
 
-func (c *initiator) ISCSIPersistentLogins() (logins []byte, count int, err error) {
-	err = c.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsi.State) error {
+func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
+	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsi.State) error {
 		for _, k := range s.Persistent {
 			logins = append(logins, deviceside.PersistentISCSILogin(win32.PersistentISCSILogin{
 				TargetName: k.Target, Initiator: iscsi.AdapterName, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
@@ -154,8 +148,8 @@ func (c *initiator) ISCSIPersistentLogins() (logins []byte, count int, err error
 // RemoveISCSIPersistentTarget implements kernel.ISCSI. A portal that "contains no information" means all portals.
 //
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/nf-iscsidsc-removeiscsipersistenttargetw
-func (c *initiator) RemoveISCSIPersistentTarget(initiator string, _ uint32, target string, portal []byte) error {
-	return c.withISCSI("RemoveIScsiPersistentTargetW", target, func(s iscsi.State) error {
+func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target string, portal []byte) error {
+	return n.withISCSI("RemoveIScsiPersistentTargetW", target, func(s iscsi.State) error {
 		p, err := win32.ParseISCSITargetPortal(portal)
 		if err != nil {
 			return win32.ISDSC_INVALID_PARAMETER
@@ -167,15 +161,15 @@ func (c *initiator) RemoveISCSIPersistentTarget(initiator string, _ uint32, targ
 		if !slices.ContainsFunc(s.Persistent, gone) {
 			return win32.ISDSC_NOT_FOUND
 		}
-		return c.node.update(func(s *state) { s.ISCSI.Persistent = slices.DeleteFunc(s.ISCSI.Persistent, gone) })
+		return n.update(func(s *state) { s.ISCSI.Persistent = slices.DeleteFunc(s.ISCSI.Persistent, gone) })
 	})
 }
 
-func (c *initiator) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
-	return c.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsi.State) error {
+func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
+	return n.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsi.State) error {
 		if len(secret) < iscsi.MinCHAPSecret || len(secret) > iscsi.MaxCHAPSecret {
 			return win32.ISDSC_INVALID_INITIATOR_CHAP_SECRET
 		}
-		return c.node.update(func(s *state) { s.ISCSI.Mutual = iscsi.MutualDigest(secret) })
+		return n.update(func(s *state) { s.ISCSI.Mutual = iscsi.MutualDigest(secret) })
 	})
 }

@@ -16,9 +16,9 @@ import (
 )
 
 // ISCSISessionList implements kernel.ISCSI. Each session has one connection, or none.
-func (c *initiator) ISCSISessionList() (list kernel.ISCSISessions, err error) {
+func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
-	err = c.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
+	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
 		var sessions []win32.ISCSISession
 		for _, one := range s.Sessions {
 			sessions = append(sessions, one.Listed(s.Reachable(one.Known.Portal) != nil))
@@ -30,14 +30,17 @@ func (c *initiator) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 }
 
 // DevicesForISCSISession implements kernel.ISCSI. A session whose portal is cut off has none.
-func (c *initiator) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
-	err = c.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsi.State) error {
+func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, count int, err error) {
+	err = n.withISCSI("GetDevicesForIScsiSessionW", "", func(s iscsi.State) error {
 		session := s.Session(id)
 		if session == nil {
 			return win32.ISDSC_INVALID_SESSION_ID
 		}
-		arrived := c.iscsiArrived(session.ID)
-		for _, d := range c.sessionDisks(*session) {
+		arrived := n.arriving[session.ID] == 0
+		if !arrived {
+			n.arriving[session.ID]--
+		}
+		for _, d := range n.sessionDisks(*session) {
 			device := win32.ISCSIDevice{
 				InitiatorName: iscsi.AdapterName, TargetName: session.Known.Target,
 				Address: d.address(),
@@ -59,37 +62,28 @@ func (c *initiator) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []by
 	return devices, count, err
 }
 
-// iscsiArrived reports whether the devices of a session have their numbers by now, and counts the query.
-func (c *initiator) iscsiArrived(session uint64) bool {
-	if c.arriving[session] == 0 {
-		return true
-	}
-	c.arriving[session]--
-	return false
-}
-
 // sessionDisks returns the attached disks of a session.
-func (c *initiator) sessionDisks(s iscsi.Session) []*disk {
-	return slices.DeleteFunc(c.node.disks.list(),
+func (n *Node) sessionDisks(s iscsi.Session) []*disk {
+	return slices.DeleteFunc(n.disks.list(),
 		func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
 
-func (c *initiator) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
-	return c.logIn(login, false)
+func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
+	return n.logIn(login, false)
 }
 
 // LogInISCSITargetForGood logs in as an administrator may do: the session comes back after each reboot.
-func (c *initiator) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
-	_, err := c.logIn(login, true)
+func (n *Node) LogInISCSITargetForGood(login kernel.ISCSILogin) error {
+	_, err := n.logIn(login, true)
 	return err
 }
 
-func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
-	err = c.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsi.State) error {
+func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUniqueID, err error) {
+	err = n.withISCSI("LoginIScsiTargetW", login.Target, func(s iscsi.State) error {
 		if _, err := s.Found(login.Target); err != nil {
 			return err
 		}
-		if c.sessionWith(login.Target) != nil {
+		if n.sessionWith(login.Target) != nil {
 			return win32.ISDSC_TARGET_ALREADY_LOGGED_IN
 		}
 		portal, err := s.ParsePortal(login.Portal)
@@ -103,25 +97,25 @@ func (c *initiator) logIn(login kernel.ISCSILogin, persistent bool) (id win32.IS
 		if err := s.Authenticate(target, login); err != nil {
 			return err
 		}
-		session := c.newSession(iscsi.Known{Target: target.Name, Portal: portal.At})
+		session := n.newSession(iscsi.Known{Target: target.Name, Portal: portal.At})
 		id = session.UniqueID()
-		return c.openSession(session, target, persistent)
+		return n.openSession(session, target, persistent)
 	})
 	return id, err
 }
 
 // LogoutISCSITarget implements kernel.ISCSI. Volumes that are open or mounted at a directory keep the session; volumes
 // with only a drive letter do not. Whether Windows considers mount points here is not confirmed.
-func (c *initiator) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
-	return c.withISCSI("LogoutIScsiTarget", "", func(s iscsi.State) error {
+func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
+	return n.withISCSI("LogoutIScsiTarget", "", func(s iscsi.State) error {
 		session := s.Session(id)
 		switch {
 		case session == nil:
 			return win32.ISDSC_INVALID_SESSION_ID
-		case slices.ContainsFunc(c.sessionDisks(*session), c.node.inUse):
+		case slices.ContainsFunc(n.sessionDisks(*session), n.inUse):
 			return win32.ISDSC_DEVICE_BUSY_ON_SESSION
 		}
-		return c.closeSession(*session)
+		return n.closeSession(*session)
 	})
 }
 
@@ -133,17 +127,17 @@ func (n *Node) inUse(d *disk) bool {
 	})
 }
 
-// reboot ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
 // Disks may come back with other numbers.
-func (c *initiator) reboot() error {
-	for _, session := range c.node.state.ISCSI.Sessions {
-		if err := c.closeSession(session); err != nil {
+func (n *Node) rebootISCSI() error {
+	for _, session := range n.state.ISCSI.Sessions {
+		if err := n.closeSession(session); err != nil {
 			return err
 		}
 	}
-	err := c.whileServiceRuns(func(s iscsi.State) error {
+	err := n.whileServiceRuns(func(s iscsi.State) error {
 		for _, k := range s.Persistent {
-			if err := c.reconnect(c.newSession(k)); err != nil {
+			if err := n.reconnect(n.newSession(k)); err != nil {
 				return err
 			}
 		}

@@ -14,32 +14,32 @@ import (
 )
 
 // newSession returns a session that is about to be made.
-func (c *initiator) newSession(k iscsi.Known) iscsi.Session {
-	return iscsi.Session{Known: k, ID: c.node.state.ISCSI.LastID + 1}
+func (n *Node) newSession(k iscsi.Known) iscsi.Session {
+	return iscsi.Session{Known: k, ID: n.state.ISCSI.LastID + 1}
 }
 
 // openSession makes a session, or gives one its disks again. It appears in node.json together with its disks.
-func (c *initiator) openSession(session iscsi.Session, t *iscsi.Target, persistent bool) error {
-	all := slices.Clone(c.node.state.Disks)
+func (n *Node) openSession(session iscsi.Session, t *iscsi.Target, persistent bool) error {
+	all := slices.Clone(n.state.Disks)
 	address := iscsi.FreeTarget(all)
 	for _, lun := range t.LUNs {
-		record, err := lun.Disk(address).Record(all, c.node.state.Switches.OfflineDisksReadOnly)
+		record, err := lun.Disk(address).Record(all, n.state.Switches.OfflineDisksReadOnly)
 		if err != nil {
 			return err
 		}
 		record.Image = lun.Image
-		if was := c.node.state.ISCSI.Remembered(address, lun.LUN); was != nil {
+		if was := n.state.ISCSI.Remembered(address, lun.LUN); was != nil {
 			record.Offline, record.ReadOnly = was.Offline, was.ReadOnly
 		}
-		if _, err := os.Lstat(record.Home(c.node.dir)); errors.Is(err, os.ErrNotExist) { // its first session
-			if _, err := bundle.Make(c.node.host, record.Home(c.node.dir), record, false); err != nil {
+		if _, err := os.Lstat(record.Home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
+			if _, err := bundle.Make(n.host, record.Home(n.dir), record, false); err != nil {
 				return err
 			}
 		}
 		all = append(all, record)
 		session.Images = append(session.Images, lun.Image)
 	}
-	err := c.node.addDisks(all[len(c.node.state.Disks):], func(s *state) {
+	err := n.addDisks(all[len(n.state.Disks):], func(s *state) {
 		s.ISCSI.LastID = max(s.ISCSI.LastID, session.ID)
 		s.ISCSI.Sessions = append(slices.DeleteFunc(s.ISCSI.Sessions, session.Same), session)
 		if persistent {
@@ -47,21 +47,21 @@ func (c *initiator) openSession(session iscsi.Session, t *iscsi.Target, persiste
 		}
 	})
 	if err == nil {
-		c.arriving[session.ID] = t.PendingQueries
+		n.arriving[session.ID] = t.PendingQueries
 	}
 	return err
 }
 
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
-func (c *initiator) closeSession(session iscsi.Session) error {
-	return c.pullDisks(c.sessionDisks(session), func(s *iscsi.State) {
+func (n *Node) closeSession(session iscsi.Session) error {
+	return n.pullDisks(n.sessionDisks(session), func(s *iscsi.State) {
 		s.Sessions = slices.DeleteFunc(s.Sessions, session.Same)
 	})
 }
 
 // pullDisks removes disks of sessions, in one update with another change. Their places keep their attributes.
-func (c *initiator) pullDisks(disks []*disk, change func(*iscsi.State)) error {
-	return c.node.pull(disks, func(s *state) {
+func (n *Node) pullDisks(disks []*disk, change func(*iscsi.State)) error {
+	return n.pull(disks, func(s *state) {
 		for _, d := range disks {
 			at := d.record.Spec
 			s.ISCSI.Places = slices.DeleteFunc(s.ISCSI.Places, func(p iscsi.Place) bool { return p.Is(at.Target, at.LUN) })
@@ -77,18 +77,18 @@ var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
 
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
 // restores the sessions with it, and the persistent ones. It is idempotent. ErrNoSuchISCSI: the node lacks this portal.
-func (c *initiator) SetISCSIPortal(address string, port uint16, connected bool) error {
+func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
 	name := iscsi.Endpoint{Address: address, Port: port}
-	return c.node.control(func() error {
-		switch s := c.node.state.ISCSI; {
+	return n.control(func() error {
+		switch s := n.state.ISCSI; {
 		case s.Portal(name) == nil:
 			return fmt.Errorf("portal %s port %d: %w", address, port, ErrNoSuchISCSI)
 		case connected:
-			return c.connect(name)
+			return n.connectPortal(name)
 		case s.Reachable(name) == nil:
 			return nil
 		}
-		return c.cutOff(name)
+		return n.cutOff(name)
 	})
 }
 
@@ -96,14 +96,14 @@ func (c *initiator) SetISCSIPortal(address string, port uint16, connected bool) 
 // listing the sessions, without a connection.
 //
 // https://learn.microsoft.com/archive/blogs/san/microsoft-iscsi-software-initiator-and-isns-server-timers-quick-reference
-func (c *initiator) cutOff(name iscsi.Endpoint) error {
+func (n *Node) cutOff(name iscsi.Endpoint) error {
 	var disks []*disk
-	for _, session := range c.node.state.ISCSI.Sessions {
+	for _, session := range n.state.ISCSI.Sessions {
 		if session.Known.Portal.Same(name) {
-			disks = append(disks, c.sessionDisks(session)...)
+			disks = append(disks, n.sessionDisks(session)...)
 		}
 	}
-	return c.pullDisks(disks, func(s *iscsi.State) {
+	return n.pullDisks(disks, func(s *iscsi.State) {
 		s.CutOff = append(s.CutOff, name)
 		for i := range s.Sessions {
 			if s.Sessions[i].Known.Portal.Same(name) {
@@ -113,26 +113,26 @@ func (c *initiator) cutOff(name iscsi.Endpoint) error {
 	})
 }
 
-// connect connects a portal and makes the sessions with it again, also those that an earlier try left out.
-func (c *initiator) connect(name iscsi.Endpoint) error {
-	if c.node.state.ISCSI.Reachable(name) == nil {
-		err := c.node.update(func(s *state) { s.ISCSI.CutOff = slices.DeleteFunc(s.ISCSI.CutOff, name.Same) })
+// connectPortal connects a portal and makes the sessions with it again, also those that an earlier try left out.
+func (n *Node) connectPortal(name iscsi.Endpoint) error {
+	if n.state.ISCSI.Reachable(name) == nil {
+		err := n.update(func(s *state) { s.ISCSI.CutOff = slices.DeleteFunc(s.ISCSI.CutOff, name.Same) })
 		if err != nil {
 			return err
 		}
 	}
-	wanted := slices.DeleteFunc(slices.Clone(c.node.state.ISCSI.Sessions),
+	wanted := slices.DeleteFunc(slices.Clone(n.state.ISCSI.Sessions),
 		func(s iscsi.Session) bool { return len(s.Images) > 0 })
 	for _, session := range wanted {
 		if session.Known.Portal.Same(name) {
-			if err := c.reconnect(session); err != nil {
+			if err := n.reconnect(session); err != nil {
 				return err
 			}
 		}
 	}
-	for _, k := range c.node.state.ISCSI.Persistent {
-		if k.Portal.Same(name) && c.sessionWith(k.Target) == nil {
-			if err := c.reconnect(c.newSession(k)); err != nil {
+	for _, k := range n.state.ISCSI.Persistent {
+		if k.Portal.Same(name) && n.sessionWith(k.Target) == nil {
+			if err := n.reconnect(n.newSession(k)); err != nil {
 				return err
 			}
 		}
@@ -141,26 +141,26 @@ func (c *initiator) connect(name iscsi.Endpoint) error {
 }
 
 // reconnect opens a session, unless its portal is cut off or its target is gone.
-func (c *initiator) reconnect(session iscsi.Session) error {
-	portal := c.node.state.ISCSI.Reachable(session.Known.Portal)
+func (n *Node) reconnect(session iscsi.Session) error {
+	portal := n.state.ISCSI.Reachable(session.Known.Portal)
 	if portal == nil || portal.Target(session.Known.Target) == nil {
 		return nil
 	}
-	return c.openSession(session, portal.Target(session.Known.Target), false)
+	return n.openSession(session, portal.Target(session.Known.Target), false)
 }
 
-func (c *initiator) sessionWith(target string) *iscsi.Session {
-	return setting.Find(c.node.state.ISCSI.Sessions, func(o *iscsi.Session) bool { return o.Known.Of(target) })
+func (n *Node) sessionWith(target string) *iscsi.Session {
+	return setting.Find(n.state.ISCSI.Sessions, func(o *iscsi.Session) bool { return o.Known.Of(target) })
 }
 
 // DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. It is not restored.
 // ErrNoSuchISCSI: there is no such session.
-func (c *initiator) DropISCSISession(target string) error {
-	return c.node.control(func() error {
-		session := c.sessionWith(target)
+func (n *Node) DropISCSISession(target string) error {
+	return n.control(func() error {
+		session := n.sessionWith(target)
 		if session == nil {
 			return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)
 		}
-		return c.closeSession(*session)
+		return n.closeSession(*session)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // Node is an emulated Windows node. It is safe for concurrent use.
@@ -28,10 +29,9 @@ type Node struct {
 	boot     int                // counts reboots; device handles of earlier boots are invalid
 	online   map[guid.GUID]bool // volumes that were brought online since the last boot
 
-	serviceControl // kernel.Services
-	smbClient      // kernel.SMB
-	initiator      // kernel.ISCSI
-
+	services   services.Manager
+	unmapped   int             // contacts with file servers without a mapping
+	arriving   map[uint64]int  // queries until the disks of an iSCSI session have their numbers, by its id
 	privileges map[string]bool // enabled by the agent's process
 
 	hastened chan struct{} // ends the waits of calls; nil: they take no time, whatever the switch timing
@@ -185,10 +185,10 @@ func (n *Node) Reboot() error {
 			}
 		}
 		clear(n.online)
-		if err := n.serviceControl.boot(); err != nil {
+		if err := n.bootServices(); err != nil {
 			return err
 		}
-		if err := n.initiator.reboot(); err != nil {
+		if err := n.rebootISCSI(); err != nil {
 			return err
 		}
 		return n.repairMounts()

@@ -134,6 +134,22 @@ func (s *state) check() error {
 	return nil
 }
 
+// Surroundings are what a node has besides its disks, as an administrator or a test sets it.
+type Surroundings struct {
+	Switches scenario.Switches
+	Services services.List
+	SMB      smb.State
+	ISCSI    iscsi.State
+}
+
+// Surroundings returns them as they are. It is not a query of services: pending ones make no progress.
+func (n *Node) Surroundings() Surroundings {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.state.clone()
+	return Surroundings{s.Switches, s.Services, s.SMB, s.ISCSI}
+}
+
 func saveState(h *hostfiles.Host, dir string, s state) error {
 	return h.WriteJSON(filepath.Join(dir, stateFile), stateText{stateFormat, s})
 }

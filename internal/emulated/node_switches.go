@@ -19,13 +19,6 @@ var (
 	ErrInvalidSwitch = errors.New("invalid answer")
 )
 
-// Switches returns the switches, in the order of the scenario's keys.
-func (n *Node) Switches() []scenario.Switch {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.state.Switches.List()
-}
-
 // SetSwitch changes the answer to one question for later calls. Effects of earlier calls stay. Errors: ErrNoSuchSwitch,
 // ErrInvalidSwitch.
 func (n *Node) SetSwitch(name, answer string) error {

@@ -16,7 +16,7 @@ func TestSetSwitch(t *testing.T) {
 	dir := t.TempDir()
 	n := openNode(t, dir, Options{Scenario: smallScenario()})
 	other := map[string]string{"true": "false", "false": "true", "40": "16", scenario.MSRImmediate: scenario.MSRDelayed}
-	want := n.Switches()
+	want := n.Surroundings().Switches.List()
 	for i, s := range want {
 		answer := other[s.Value]
 		switch s.Name {
@@ -33,7 +33,7 @@ func TestSetSwitch(t *testing.T) {
 	}
 	must(t, n.Close())
 	n = openNode(t, dir, Options{})
-	if d := cmp.Diff(want, n.Switches()); d != "" {
+	if d := cmp.Diff(want, n.Surroundings().Switches.List()); d != "" {
 		t.Error(d)
 	}
 	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "",

@@ -10,16 +10,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
-// serviceControl is the node's Service Control Manager: kernel.Services, and what an administrator does.
-type serviceControl struct {
-	node     *Node
-	services services.Manager
-}
-
-// change runs f on a copy of the services and keeps the result, unless f or the host fails.
-func (c *serviceControl) change(function, name string,
+// changeService runs f on a copy of the services and keeps the result, unless f or the host fails.
+func (n *Node) changeService(function, name string,
 	f func(all services.List, s *services.Service) error) error {
-	n := c.node
 	return n.call(function, name, func() error {
 		if !services.IsName(name) {
 			return win32.ERROR_INVALID_NAME
@@ -40,9 +33,9 @@ func (c *serviceControl) change(function, name string,
 }
 
 // QueryService implements kernel.Services. Each query brings a pending service closer to its state.
-func (c *serviceControl) QueryService(name string) (info kernel.Service, err error) {
-	err = c.change("OpenServiceW", name, func(all services.List, s *services.Service) error {
-		info = c.services.Query(all, s)
+func (n *Node) QueryService(name string) (info kernel.Service, err error) {
+	err = n.changeService("OpenServiceW", name, func(all services.List, s *services.Service) error {
+		info = n.services.Query(all, s)
 		return nil
 	})
 	if err != nil {
@@ -52,18 +45,18 @@ func (c *serviceControl) QueryService(name string) (info kernel.Service, err err
 }
 
 // StartService implements kernel.Services: it begins to start a service and those that it needs.
-func (c *serviceControl) StartService(name string) error {
-	return c.change("StartServiceW", name, c.services.Start)
+func (n *Node) StartService(name string) error {
+	return n.changeService("StartServiceW", name, n.services.Start)
 }
 
 // StopService implements kernel.Services: it begins to stop a service.
-func (c *serviceControl) StopService(name string) error {
-	return c.change("ControlService", name, c.services.Stop)
+func (n *Node) StopService(name string) error {
+	return n.changeService("ControlService", name, n.services.Stop)
 }
 
 // DependentServices implements kernel.Services: the services that must be stopped first.
-func (c *serviceControl) DependentServices(name string) (names []string, err error) {
-	err = c.change("EnumDependentServicesW", name, func(all services.List, s *services.Service) error {
+func (n *Node) DependentServices(name string) (names []string, err error) {
+	err = n.changeService("EnumDependentServicesW", name, func(all services.List, s *services.Service) error {
 		for _, d := range all.Dependents(s) {
 			names = append(names, d.Name)
 		}
@@ -72,28 +65,21 @@ func (c *serviceControl) DependentServices(name string) (names []string, err err
 	return names, err
 }
 
-// boot sets the services' states after a restart of Windows.
-func (c *serviceControl) boot() error {
-	all := slices.Clone(c.node.state.Services)
-	c.services.Boot(all)
-	return c.node.update(func(next *state) { next.Services = all })
-}
-
-// Services returns the services. It is not a query: pending services make no progress.
-func (c *serviceControl) Services() []services.Service {
-	c.node.mu.Lock()
-	defer c.node.mu.Unlock()
-	return slices.Clone(c.node.state.Services)
+// bootServices sets the services' states after a restart of Windows.
+func (n *Node) bootServices() error {
+	all := slices.Clone(n.state.Services)
+	n.services.Boot(all)
+	return n.update(func(next *state) { next.Services = all })
 }
 
 // SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
-func (c *serviceControl) SetService(name string, change func(*services.Service) error) error {
-	return c.node.control(func() error {
-		all := slices.Clone(c.node.state.Services)
-		if err := c.services.Set(all, name, change); err != nil {
+func (n *Node) SetService(name string, change func(*services.Service) error) error {
+	return n.control(func() error {
+		all := slices.Clone(n.state.Services)
+		if err := n.services.Set(all, name, change); err != nil {
 			return err
 		}
-		return c.node.update(func(next *state) { next.Services = all })
+		return n.update(func(next *state) { next.Services = all })
 	})
 }

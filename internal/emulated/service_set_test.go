@@ -29,7 +29,7 @@ func TestSetService(t *testing.T) {
 		t.Error(d)
 	}
 	must(t, n.Reboot())
-	all := n.Services()
+	all := n.Surroundings().Services
 	if base := all[0]; base.State != stopped || base.StartType != win32.SERVICE_DISABLED || base.PendingQueries != 2 {
 		t.Errorf("base: %+v", base)
 	}

@@ -11,18 +11,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// smbClient is the node's SMB client, and control over the file servers that it can reach.
-type smbClient struct {
-	node     *Node
-	unmapped int // contacts with file servers without a mapping
-}
-
-func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
-	return called(c.node, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
-		for i := range c.node.state.SMB.Mappings {
-			m := &c.node.state.SMB.Mappings[i]
+func (n *Node) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
+	return called(n, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
+		for i := range n.state.SMB.Mappings {
+			m := &n.state.SMB.Mappings[i]
 			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
-			if server := c.node.state.SMB.Server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
+			if server := n.state.SMB.Server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
 				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 			}
 			mappings = append(mappings, mapping)
@@ -35,54 +29,54 @@ func (c *smbClient) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 // encryption is required, a server that cannot encrypt is ERROR_NOT_SUPPORTED. Windows' code for this is not confirmed,
 // nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE. The Workstation service runs in a scenario
 // that lacks it.
-func (c *smbClient) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
+func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
 	requirePrivacy bool) error {
-	return c.node.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
+	return n.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
 		server, share, err := smb.ParseRemotePath(remotePath)
 		if err != nil {
 			return err
 		}
-		service := c.node.state.Services.Find("LanmanWorkstation")
+		service := n.state.Services.Find("LanmanWorkstation")
 		if service != nil && service.State != win32.SERVICE_RUNNING {
 			return win32.NERR_WkstaNotStarted
 		}
-		m, err := c.node.state.SMB.Connect(server, share, userName, password, requirePrivacy)
+		m, err := n.state.SMB.Connect(server, share, userName, password, requirePrivacy)
 		if err != nil {
 			return err
 		}
-		return c.node.update(func(s *state) { s.SMB.Mappings = append(s.SMB.Mappings, m) })
+		return n.update(func(s *state) { s.SMB.Mappings = append(s.SMB.Mappings, m) })
 	})
 }
 
 // meet takes notice that the node comes to a file server for a share. Without a mapping the server is shown the account
 // of the node's computer.
-func (c *smbClient) meet(serverName, shareName string) {
-	server := c.node.state.SMB.Server(serverName)
-	if server != nil && !server.Stopped && c.node.state.SMB.Mapping(serverName, shareName) == nil {
-		c.unmapped++
+func (n *Node) meet(serverName, shareName string) {
+	server := n.state.SMB.Server(serverName)
+	if server != nil && !server.Stopped && n.state.SMB.Mapping(serverName, shareName) == nil {
+		n.unmapped++
 	}
 }
 
 // SMBContactsWithoutMapping returns how often the node came to a file server for a share that was not mapped, and
 // showed it the account of its computer, since the process began.
-func (c *smbClient) SMBContactsWithoutMapping() int {
-	c.node.mu.Lock()
-	defer c.node.mu.Unlock()
-	return c.unmapped
+func (n *Node) SMBContactsWithoutMapping() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.unmapped
 }
 
 // RemoveSMBGlobalMapping implements kernel.SMB. It does not ask the server.
-func (c *smbClient) RemoveSMBGlobalMapping(remotePath string) error {
-	return c.node.call("MSFT_SmbGlobalMapping.Remove", remotePath, func() error {
+func (n *Node) RemoveSMBGlobalMapping(remotePath string) error {
+	return n.call("MSFT_SmbGlobalMapping.Remove", remotePath, func() error {
 		server, share, err := smb.ParseRemotePath(remotePath)
 		if err != nil {
 			return err
 		}
-		if c.node.state.SMB.Mapping(server, share) == nil {
+		if n.state.SMB.Mapping(server, share) == nil {
 			return win32.ERROR_NOT_CONNECTED
 		}
-		defer c.node.retireGone()
-		return c.node.update(func(s *state) {
+		defer n.retireGone()
+		return n.update(func(s *state) {
 			s.SMB.Mappings = slices.DeleteFunc(s.SMB.Mappings, func(m smb.Mapping) bool { return m.Of(server, share) })
 		})
 	})
@@ -111,20 +105,20 @@ func (n *Node) fileSystemOf(p ntpath.Path) (*content, ntpath.Path, error) {
 
 // shareContent connects to a share, or returns the existing connection. If the server closed the session of a mapping,
 // it is made again.
-func (c *smbClient) shareContent(serverName, share string) (*content, error) {
-	c.meet(serverName, share)
-	if err := c.node.state.SMB.Connectable(serverName, share); err != nil {
+func (n *Node) shareContent(serverName, share string) (*content, error) {
+	n.meet(serverName, share)
+	if err := n.state.SMB.Connectable(serverName, share); err != nil {
 		return nil, err
 	}
-	server := c.node.state.SMB.Server(serverName)
+	server := n.state.SMB.Server(serverName)
 	name := smb.ShareName{Server: server.Name, Share: server.Share(share).Name}
-	path := smb.SharePath(c.node.dir, name.Server, name.Share)
-	if c.node.state.SMB.Mapping(serverName, share).Dropped {
-		if err := c.node.update(func(s *state) { s.SMB.Mapping(serverName, share).Dropped = false }); err != nil {
+	path := smb.SharePath(n.dir, name.Server, name.Share)
+	if n.state.SMB.Mapping(serverName, share).Dropped {
+		if err := n.update(func(s *state) { s.SMB.Mapping(serverName, share).Dropped = false }); err != nil {
 			return nil, err
 		}
 	}
-	return c.node.mount(content{share: name, path: path})
+	return n.mount(content{share: name, path: path})
 }
 
 // isShare reports whether the files are a share's, not a volume's.

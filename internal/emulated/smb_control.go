@@ -9,54 +9,26 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// An ISCSIPortal is a portal of a storage system, and whether the node reaches it.
-type ISCSIPortal struct {
-	iscsi.Portal
-	Connected bool
-}
-
-// Network returns the file servers and the portals of storage systems.
-func (n *Node) Network() (servers []smb.Server, portals []ISCSIPortal) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, p := range n.state.ISCSI.Storage {
-		portals = append(portals, ISCSIPortal{p, n.state.ISCSI.Reachable(p.At) != nil})
-	}
-	return slices.Clone(n.state.SMB.Servers), portals
-}
-
-// SMBUsers returns the accounts of the file servers, without their passwords.
-func (n *Node) SMBUsers() []smb.User {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	users := make([]smb.User, len(n.state.SMB.Users))
-	for i, u := range n.state.SMB.Users {
-		users[i] = smb.User{Name: u.Name, Domains: slices.Clone(u.Domains)}
-	}
-	return users
-}
-
 // changeSMB changes the file servers to a valid state, and makes the directories of new shares.
-func (c *smbClient) changeSMB(what string, change func(*smb.State) error) error {
-	return c.node.control(func() error {
-		next := c.node.state.clone().SMB
+func (n *Node) changeSMB(what string, change func(*smb.State) error) error {
+	return n.control(func() error {
+		next := n.state.clone().SMB
 		err := change(&next)
 		if err == nil {
 			err = next.Check()
 		}
 		if err == nil {
-			err = smb.CreateShares(c.node.host, c.node.dir, next)
+			err = smb.CreateShares(n.host, n.dir, next)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		return c.node.update(func(s *state) { s.SMB = next })
+		return n.update(func(s *state) { s.SMB = next })
 	})
 }
 
@@ -71,16 +43,16 @@ func changeFound[T any](found *T, change func(*T)) error {
 
 // SetSMBPassword changes the password of an account, named with or without a domain. Servers refuse sessions with the
 // old password at once.
-func (c *smbClient) SetSMBPassword(user, password string) error {
-	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
+func (n *Node) SetSMBPassword(user, password string) error {
+	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
 		return changeFound(s.User(user, ""), func(u *smb.Account) { u.SetPassword(password) })
 	})
 }
 
 // SetSMBServerRunning stops a file server, and every file that is open there is lost, or starts it again, and mappings
 // of its shares work again by themselves. It is idempotent.
-func (c *smbClient) SetSMBServerRunning(name string, running bool) error {
-	return c.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) error {
+func (n *Node) SetSMBServerRunning(name string, running bool) error {
+	return n.changeSMB(fmt.Sprintf("file server %q", name), func(s *smb.State) error {
 		return changeFound(s.Server(name), func(o *smb.Server) { o.Stopped = !running })
 	})
 }
@@ -88,8 +60,8 @@ func (c *smbClient) SetSMBServerRunning(name string, running bool) error {
 // AddSMBShare adds a share to a file server, with its directory, and the server if there is none of the name. An
 // existing share gets the accounts; without accounts, all may use it. smb.ErrInvalid: a name is not valid, or there is
 // no such account.
-func (c *smbClient) AddSMBShare(serverName, shareName string, users []string) error {
-	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+func (n *Node) AddSMBShare(serverName, shareName string, users []string) error {
+	return n.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
 		if s.Server(serverName) == nil {
 			s.Servers = append(s.Servers, smb.Server{Name: serverName})
 		}
@@ -102,8 +74,8 @@ func (c *smbClient) AddSMBShare(serverName, shareName string, users []string) er
 
 // SetSMBShareSpace sets the size of a share and the quota of each account there, in bytes; 0: the default, and none. It
 // keeps no file from being written. smb.ErrInvalid: more than 16 TiB, or less than nothing.
-func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
-	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+func (n *Node) SetSMBShareSpace(serverName, shareName string, size, quota int64) error {
+	return n.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
 		return changeFound(s.Share(serverName, shareName), func(o *smb.Share) {
 			o.SizeBytes, o.QuotaBytes = setting.Size(size), setting.Size(quota)
 		})
@@ -111,15 +83,15 @@ func (c *smbClient) SetSMBShareSpace(serverName, shareName string, size, quota i
 }
 
 // RemoveSMBShare removes a share, whatever is open there. Its files stay, for a share of the same name.
-func (c *smbClient) RemoveSMBShare(serverName, shareName string) error {
-	return c.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
+func (n *Node) RemoveSMBShare(serverName, shareName string) error {
+	return n.changeSMB(fmt.Sprintf(`share \\%s\%s`, serverName, shareName), func(s *smb.State) error {
 		return changeFound(s.Share(serverName, shareName), func(*smb.Share) { s.Server(serverName).Drop(shareName) })
 	})
 }
 
 // AddSMBUser adds an account to all file servers. smb.ErrInvalid: the name is not valid or is taken.
-func (c *smbClient) AddSMBUser(user smb.User) error {
-	return c.changeSMB(fmt.Sprintf("account %q", user.Name), func(s *smb.State) error {
+func (n *Node) AddSMBUser(user smb.User) error {
+	return n.changeSMB(fmt.Sprintf("account %q", user.Name), func(s *smb.State) error {
 		if s.User(user.Name, "") != nil {
 			return fmt.Errorf("it exists already: %w", smb.ErrInvalid)
 		}
@@ -129,8 +101,8 @@ func (c *smbClient) AddSMBUser(user smb.User) error {
 }
 
 // RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
-func (c *smbClient) RemoveSMBUser(user string) error {
-	return c.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
+func (n *Node) RemoveSMBUser(user string) error {
+	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
 		return changeFound(s.User(user, ""), func(u *smb.Account) {
 			name := u.Name
 			s.Users = slices.DeleteFunc(s.Users, func(o smb.Account) bool { return o.Name == name })
@@ -140,14 +112,14 @@ func (c *smbClient) RemoveSMBUser(user string) error {
 
 // DropSMBSessions makes a file server close the node's sessions: open files are lost, and the mappings are disconnected
 // until they are used, which makes the session again with its old credentials.
-func (c *smbClient) DropSMBSessions(serverName string) error {
-	return c.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) error {
+func (n *Node) DropSMBSessions(serverName string) error {
+	return n.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) error {
 		for i := range s.Mappings {
 			if smb.Key(s.Mappings[i].Server) == smb.Key(serverName) {
 				s.Mappings[i].Dropped = true
 			}
 		}
-		c.node.contents.retire(errShareGone,
+		n.contents.retire(errShareGone,
 			func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
 		return changeFound(s.Server(serverName), func(*smb.Server) {})
 	})

@@ -84,10 +84,19 @@ func (v *volume) mounted() error {
 // readOnly reports whether writes to the volume fail with ERROR_WRITE_PROTECT.
 func (v *volume) readOnly() bool { return v.disk.record.ReadOnly || v.disk.record.Protected }
 
-// VolumeInformation implements kernel.Volumes.
-func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
-	return called(n, "GetVolumeInformationW", root, func() (string, error) {
-		v, err := n.rootVolume(root)
+// volumeNamed returns the volume of a name; anything else than a volume's name is ERROR_INVALID_PARAMETER.
+func (all disks) volumeNamed(name string) (*volume, error) {
+	id, ok := ntpath.ParseVolumeName(name)
+	if !ok {
+		return nil, win32.ERROR_INVALID_PARAMETER
+	}
+	return all.volumeWith(id)
+}
+
+// VolumeInformation implements kernel.Volumes, for volumes' names alone.
+func (n *Node) VolumeInformation(volumeName string) (fileSystem string, err error) {
+	return called(n, "GetVolumeInformationW", volumeName, func() (string, error) {
+		v, err := n.disks.volumeNamed(volumeName)
 		if err != nil {
 			return "", err
 		}
@@ -95,62 +104,16 @@ func (n *Node) VolumeInformation(root string) (fileSystem string, err error) {
 	})
 }
 
-// rootVolume returns the volume of a root directory: a volume name, a drive, or a mount point. A missing one is
-// ERROR_FILE_NOT_FOUND by volume name and ERROR_PATH_NOT_FOUND by drive.
-func (n *Node) rootVolume(root string) (*volume, error) {
-	if id, ok := ntpath.ParseVolumeName(root); ok {
-		return n.disks.volumeWith(id)
-	}
-	p, err := ntpath.ParseMountPoint(root)
-	if err != nil {
-		return nil, err
-	}
-	if len(p.Names) == 0 {
-		return n.volumeOf(p)
-	}
-	at, err := n.resolve(p, true)
-	if err != nil {
-		return nil, err
-	}
-	defer at.close()
-	if at.dir != nil {
-		return nil, win32.ERROR_DIR_NOT_ROOT // as OpenJDK's WindowsFileStore knows it from Windows
-	}
-	return n.volumeOf(ntpath.Path{Volume: at.content.id})
-}
-
-// DiskFreeSpace implements kernel.Volumes. Like GetDiskFreeSpaceExW it accepts any directory.
-func (n *Node) DiskFreeSpace(root string) (total, free uint64, err error) {
-	err = n.call("GetDiskFreeSpaceExW", root, func() error {
-		v, err := n.volumeOfDirectory(root)
+// DiskFreeSpace implements kernel.Volumes, for volumes' names alone.
+func (n *Node) DiskFreeSpace(volumeName string) (total, free uint64, err error) {
+	err = n.call("GetDiskFreeSpaceExW", volumeName, func() error {
+		v, err := n.disks.volumeNamed(volumeName)
 		if err == nil {
 			total, free, err = n.space(v, nil)
 		}
 		return err
 	})
 	return total, free, err
-}
-
-func (n *Node) volumeOfDirectory(path string) (*volume, error) {
-	if id, ok := ntpath.ParseVolumeName(path); ok {
-		return n.disks.volumeWith(id) // space checks whether it is mounted
-	}
-	p, err := ntpath.ParseWin32(path)
-	if err != nil {
-		return nil, err
-	}
-	at, err := n.resolve(p, true)
-	if err != nil {
-		return nil, err
-	}
-	defer at.close()
-	switch {
-	case at.dir != nil && at.entry == nil:
-		return nil, win32.ERROR_FILE_NOT_FOUND
-	case at.dir != nil && !at.entry.IsDir():
-		return nil, win32.ERROR_DIRECTORY
-	}
-	return n.volumeOf(ntpath.Path{Volume: at.content.id})
 }
 
 // space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
@@ -178,29 +141,25 @@ func (n *Node) format(name, fileSystem string) error {
 	if !strings.EqualFold(fileSystem, "NTFS") {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	id, ok := ntpath.ParseVolumeName(name)
-	if !ok {
-		return win32.ERROR_INVALID_PARAMETER
-	}
-	v, err := n.disks.volumeWith(id)
+	v, err := n.disks.volumeNamed(name)
 	if err != nil {
 		return err
 	}
 	if v.offline() {
 		return win32.ERROR_NOT_READY
 	}
-	d, opens := v.disk, v.disk.open[id]
+	d, opens := v.disk, v.disk.open[v.id]
 	if d.record.System || opens != nil && opens.locked != nil {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	n.contents.dismount(id)
+	n.contents.dismount(v.id)
 	if err := d.writable(); err != nil {
 		return err
 	}
 	if v.length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	if err := d.image.Empty(id); err != nil {
+	if err := d.image.Empty(v.id); err != nil {
 		return err
 	}
 	return d.write(ondisk.NewNTFS(d.sectorSize(), v.offset, v.length))

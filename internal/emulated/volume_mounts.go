@@ -26,11 +26,7 @@ func (n *Node) setMountPoint(path, name string) error {
 	if err != nil {
 		return err
 	}
-	id, ok := ntpath.ParseVolumeName(name)
-	if !ok {
-		return win32.ERROR_INVALID_PARAMETER
-	}
-	v, err := n.disks.volumeWith(id)
+	v, err := n.disks.volumeNamed(name)
 	if err != nil {
 		return err
 	}
@@ -40,7 +36,7 @@ func (n *Node) setMountPoint(path, name string) error {
 		}
 	}
 	if len(p.Names) == 0 {
-		return n.setLetter(p, id)
+		return n.setLetter(p, v.id)
 	}
 	const onShare = win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
 	if p.UNC {
@@ -66,11 +62,11 @@ func (n *Node) setMountPoint(path, name string) error {
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
-	record := mountState{Volume: id, Host: h.content.id, Path: h.names}
+	record := mountState{Volume: v.id, Host: h.content.id, Path: h.names}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
-	substitute := ntpath.Prefix + strings.TrimPrefix(ntpath.VolumeName(id), ntpath.VerbatimPrefix)
+	substitute := ntpath.Prefix + strings.TrimPrefix(v.name(), ntpath.VerbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
 	err = n.host.SetReparse(h.self, r, 0)
 	if err != nil {

@@ -103,7 +103,7 @@ func (w *world) network(s *state) {
 		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status)+", "+credentials)
 	}
 	slices.Sort(s.Mappings)
-	for _, service := range w.emulated.Services() {
+	for _, service := range w.emulated.Surroundings().Services {
 		s.Services[service.Name] = fmt.Sprint(service.State)
 	}
 	_, s.Portals, err = w.emulated.ReportISCSISendTargetPortals()

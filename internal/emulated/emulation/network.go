@@ -28,19 +28,20 @@ type iscsiSession struct {
 
 // Network returns the file servers, with the names of their shares, and the portals, with those of their targets.
 func Network(n *emulated.Node) (files, storage []any) {
-	servers, portals := n.Network()
-	return listed(servers, func(s smb.Server) any {
+	now := n.Surroundings()
+	return listed(now.SMB.Servers, func(s smb.Server) any {
 			return map[string]any{"name": s.Name, "stopped": s.Stopped,
 				"shares": listed(s.Shares, func(o smb.Share) any { return o.Name })}
-		}), listed(portals, func(p emulated.ISCSIPortal) any {
-			return map[string]any{"address": p.At.Address, "port": uint32(p.At.Port), "connected": p.Connected,
-				"targets": listed(p.Targets, func(t iscsi.Target) any { return t.Name })}
+		}), listed(now.ISCSI.Storage, func(p iscsi.Portal) any {
+			return map[string]any{"address": p.At.Address, "port": uint32(p.At.Port),
+				"connected": now.ISCSI.Reachable(p.At) != nil,
+				"targets":   listed(p.Targets, func(t iscsi.Target) any { return t.Name })}
 		})
 }
 
 // users returns the accounts of the file servers.
 func users(n *emulated.Node) []any {
-	return listed(n.SMBUsers(), func(u smb.User) any {
+	return listed(n.Surroundings().SMB.Users, func(u smb.Account) any {
 		return map[string]any{"name": u.Name, "domains": listed(u.Domains, func(d string) any { return d })}
 	})
 }

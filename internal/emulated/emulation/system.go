@@ -33,7 +33,7 @@ func (s *serviceState) UnmarshalYAML(decode func(any) error) error {
 
 // serviceList returns the services, with what Change changes.
 func serviceList(n *emulated.Node) []any {
-	return listed(n.Services(), func(s services.Service) any {
+	return listed(n.Surroundings().Services, func(s services.Service) any {
 		return map[string]any{"name": s.Name, "state": states()[s.State-1],
 			"start": services.StartTypes()[s.StartType], "pendingQueries": s.PendingQueries}
 	})
@@ -53,7 +53,7 @@ func (d *document) changeService(i int) (any, error) {
 
 func switches(n *emulated.Node) map[string]any {
 	all := map[string]any{}
-	for _, s := range n.Switches() {
+	for _, s := range n.Surroundings().Switches.List() {
 		all[s.Name] = s.Value
 	}
 	return all
