@@ -106,7 +106,7 @@ func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{},
 	n.must("disturbing calls", err)
 	n.t.Cleanup(func() {
 		for _, f := range set.List() {
-			if f.ID == id && f.Disturbed == 0 {
+			if f.GetId() == id && f.GetDisturbed() == 0 {
 				n.t.Logf("csiproxytest: no call met %+v; the journal shows the functions and objects of calls", calls)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // A Disturbance is what happens at one call of an operation: one of Fails, Dies and Meanwhile.
@@ -59,7 +59,7 @@ func (d Disturbance) run(t *testing.T, n *Node, calls Calls,
 		err = operation(t.Context(), n)
 		set := n.harness().Faults.List()
 		end() // it may have met fewer such calls this time
-		return !slices.ContainsFunc(set, func(s faults.Status) bool { return s.Disturbed == 0 }), err
+		return !slices.ContainsFunc(set, func(s *nodeapi.FaultStatus) bool { return s.GetDisturbed() == 0 }), err
 	}
 	hang := n.Hang
 	if d.After {

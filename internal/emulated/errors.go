@@ -45,7 +45,7 @@ func failed(function, object string, err error) error {
 }
 
 // mu guards the node, its disks, volumes and open files, and the state directory. Every entry from outside takes it
-// once, by call, closing or control, until the call ends; everything inside relies on it. Two give it away in between:
+// once, by call or control, until the call ends; everything inside relies on it. Two give it away in between:
 // content.fileBytes, while it looks at the files of a volume, and wait, while time passes.
 
 // call runs a kernel call. Its error names the function and the object.
@@ -66,13 +66,6 @@ func called[T any](n *Node, function, object string, run func() (T, error)) (T, 
 		return none, err
 	}
 	return answer, nil
-}
-
-// closing runs a kernel call that closes a handle, which is possible whatever the state of the host.
-func (n *Node) closing(object string, run func() error) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return failed("CloseHandle", object, run())
 }
 
 // control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles

@@ -34,7 +34,7 @@ type fileHandle struct {
 }
 
 func (h *fileHandle) Close() error {
-	return h.content.node.closing(h.object, h.close)
+	return h.content.node.call("CloseHandle", h.object, h.close)
 }
 
 func (h *fileHandle) close() error {

@@ -44,7 +44,7 @@ func (h *volumeHandle) opens() *volumeOpens {
 
 // Close implements kernel.Handle. A lock ends with its handle.
 func (h *volumeHandle) Close() error {
-	return h.node.closing(h.object, func() error {
+	return h.node.call("CloseHandle", h.object, func() error {
 		opens := h.disk.open[h.id]
 		if h.closed || opens == nil {
 			return nil

@@ -21,13 +21,7 @@ func (h *Harness) addFault(r *api.AddFaultRequest) (*api.AddFaultResponse, error
 
 // ListFaults answers the method of that name.
 func (h *Harness) ListFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
-	response := &api.ListFaultsResponse{}
-	for _, s := range h.Faults.List() {
-		response.Faults = append(response.Faults, &api.FaultStatus{
-			Id: s.ID, Fault: s.Fault.Message(), Disturbed: s.Disturbed, Holding: s.Holding,
-		})
-	}
-	return response, nil
+	return &api.ListFaultsResponse{Faults: h.Faults.List()}, nil
 }
 
 func (h *Harness) removeFault(r *api.RemoveFaultRequest) error {

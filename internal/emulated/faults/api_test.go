@@ -128,7 +128,7 @@ func TestAPIHang(t *testing.T) {
 				go func() { got <- around(ctx, s, rescan, nil) }()
 				<-reached
 				synctest.Wait()
-				if list := s.List(); len(list) != 1 || list[0].Holding != 1 {
+				if list := s.List(); len(list) != 1 || list[0].GetHolding() != 1 {
 					t.Errorf("got %v", list)
 				}
 				test.end(s, id, cancel)

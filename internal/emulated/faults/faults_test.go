@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -200,11 +202,12 @@ func TestHang(t *testing.T) {
 				}
 				<-reached
 				synctest.Wait()
-				want := []faults.Status{
-					{ID: id, Fault: fault, Disturbed: 2, Holding: 2},
-					{ID: other, Fault: faults.Fault{Function: "ReadAt", Error: 1}},
+				want := []*api.FaultStatus{
+					{Id: id, Fault: &api.Fault{Function: "Flush", Times: 2, Hang: true, AfterEffect: fault.After}, Disturbed: 2,
+						Holding: 2},
+					{Id: other, Fault: &api.Fault{Function: "ReadAt", Fail: "ERROR_INVALID_FUNCTION"}},
 				}
-				if d := cmp.Diff(want, s.List()); d != "" {
+				if d := cmp.Diff(want, s.List(), protocmp.Transform()); d != "" {
 					t.Error(d)
 				}
 				if done, _ := calls(t, s, 1); !done[0] {

@@ -53,8 +53,8 @@ func parseStatus(text string) (codes.Code, error) {
 	return codes.Code(number), nil
 }
 
-// Message returns the fault as Parse reads it. A panic has none.
-func (f Fault) Message() *api.Fault {
+// message returns the fault as Parse reads it. A panic has none.
+func (f Fault) message() *api.Fault {
 	m := &api.Fault{
 		Function: f.Function, Object: f.Object, Method: f.Method, Skip: uint32(f.Skip), Times: uint32(f.Times),
 		Message: f.Status.Message, Reason: f.Status.Reason,

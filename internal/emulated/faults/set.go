@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -39,14 +40,6 @@ type active struct {
 	hangs    func()        // tells that a call hangs
 	over     chan struct{} // closed when hanging or delayed calls may go on
 	aborted  bool          // those calls fail; set before over is closed
-}
-
-// Status is a fault and what it has done so far.
-type Status struct {
-	ID        uint64
-	Fault     Fault
-	Disturbed uint64 // calls that it applied to
-	Holding   uint64 // calls that wait now
 }
 
 // New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are
@@ -110,12 +103,14 @@ func (s *Set) end(abort bool, which func(*active) bool) int {
 }
 
 // List returns the faults by id. A spent one is listed for as long as it holds calls.
-func (s *Set) List() []Status {
+func (s *Set) List() []*api.FaultStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]Status, 0, len(s.faults))
+	list := make([]*api.FaultStatus, 0, len(s.faults))
 	for _, a := range s.faults {
-		list = append(list, Status{ID: a.id, Fault: a.fault, Disturbed: a.injected, Holding: a.holding})
+		list = append(list, &api.FaultStatus{
+			Id: a.id, Fault: a.fault.message(), Disturbed: a.injected, Holding: a.holding,
+		})
 	}
 	return list
 }
