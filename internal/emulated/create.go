@@ -15,25 +15,14 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// creatingFile exists from the first change of an empty directory until node.json exists. If the process dies between
-// them, there is no node yet, and it is made again.
-const creatingFile = "creating"
-
-// create makes the node of the scenario in a directory without a node.
-func create(h *hostfiles.Host, dir string, s scenario.Scenario) (state, error) {
+// create makes the node of the scenario in a new directory.
+func create(h *hostfiles.Host, dir string, s scenario.Scenario) error {
 	if err := s.Check(); err != nil {
-		return state{}, err
-	}
-	if err := h.WriteFile(filepath.Join(dir, creatingFile),
-		[]byte("This node is not complete. The next start makes it again.\n")); err != nil {
-		return state{}, err
+		return err
 	}
 	for _, name := range stateDirs() {
-		if err := h.RemoveAll(filepath.Join(dir, name)); err != nil {
-			return state{}, err
-		}
 		if err := h.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
-			return state{}, err
+			return err
 		}
 	}
 	made := state{
@@ -43,26 +32,26 @@ func create(h *hostfiles.Host, dir string, s scenario.Scenario) (state, error) {
 	}
 	var err error
 	if made.Disks, err = s.Records(); err != nil {
-		return state{}, err
+		return err
 	}
 	if err := makeDisks(h, dir, &made); err != nil {
-		return state{}, err
+		return err
 	}
 	c := made.Letters[0].Volume
 	for _, path := range s.Directories {
 		names, err := scenario.DirectoryOnC(path)
 		if err != nil {
-			return state{}, err
+			return err
 		}
 		host := filepath.Join(append([]string{bundle.FilesPath(made.Disks[0].Home(dir), c)}, names...)...)
 		if err := h.MkdirAll(host, 0o755); err != nil {
-			return state{}, err
+			return err
 		}
 	}
 	if err := smb.CreateShares(h, dir, made.SMB); err != nil {
-		return state{}, err
+		return err
 	}
-	return made, saveState(h, dir, made)
+	return saveState(h, dir, made)
 }
 
 // makeDisks makes the disks, and gives their volumes letters.

@@ -137,20 +137,24 @@ func (h *device) Close() error {
 	})
 }
 
-// lacks returns the error of a function that a device does not have.
+// lacks and refuses return the errors of functions that a device does not have.
 func (h *device) lacks(function string) error {
 	return failed(function, h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+func (h *device) refuses(function string) error {
+	return failed(function, h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
 func (h *device) ReadAt([]byte, int64) (int, error)   { return 0, h.lacks("ReadFile") }
 func (h *device) Flush() error                        { return h.lacks("FlushFileBuffers") }
 func (h *device) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
-func (h *device) Information(uint32, []byte) error    { return h.lacks("GetFileInformationByHandleEx") }
-func (h *device) SetInformation(uint32, []byte) error { return h.lacks("SetFileInformationByHandle") }
-func (h *device) FsInformation(uint32, []byte) error  { return h.lacks("NtQueryVolumeInformationFile") }
-func (h *device) Rename(kernel.Handle, string) error  { return h.lacks("NtSetInformationFile") }
-func (h *device) AccessList() ([]byte, error)         { return nil, h.lacks("GetSecurityInfo") }
-func (h *device) SetAccessList([]byte) error          { return h.lacks("SetKernelObjectSecurity") }
+func (h *device) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
+func (h *device) SetInformation(uint32, []byte) error { return h.refuses("SetFileInformationByHandle") }
+func (h *device) FsInformation(uint32, []byte) error  { return h.refuses("NtQueryVolumeInformationFile") }
+func (h *device) Rename(kernel.Handle, string) error  { return h.refuses("NtSetInformationFile") }
+func (h *device) AccessList() ([]byte, error)         { return nil, h.refuses("GetSecurityInfo") }
+func (h *device) SetAccessList([]byte) error          { return h.refuses("SetKernelObjectSecurity") }
 
 // span is a part of a disk.
 type span struct {

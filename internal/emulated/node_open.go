@@ -36,7 +36,7 @@ func Exists(stateDir string) bool {
 		_, err := os.Lstat(filepath.Join(stateDir, name))
 		return errors.Is(err, os.ErrNotExist)
 	}
-	return !missing(stateFile) || missing(creatingFile) && !missing(bundle.DisksDir)
+	return !missing(stateFile) || !missing(bundle.DisksDir) || !missing(restoredDir)
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. Errors:
@@ -72,10 +72,9 @@ func (n *Node) start(o Options) error {
 	}
 	s, err := loadState(n.dir)
 	if errors.Is(err, os.ErrNotExist) {
-		s, err = createNew(n.host, n.dir, o)
-	}
-	if err == nil {
-		err = hostfiles.RemoveIfThere(filepath.Join(n.dir, creatingFile))
+		if err = n.createNew(o); err == nil {
+			s, err = loadState(n.dir)
+		}
 	}
 	if err != nil {
 		return err
@@ -121,10 +120,11 @@ func checkParts(dir string) error {
 	return nil
 }
 
-// createNew makes a new node, unless the directory has parts of a node whose node.json is lost.
-func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
-	if Exists(dir) {
-		return state{}, hostfiles.Damaged(filepath.Join(dir, stateFile), "it is missing, while disks and volumes are there",
+// createNew makes a new node beside its place, and puts it there as one that is restored. A directory that has parts of
+// a node whose node.json is lost is left as it is.
+func (n *Node) createNew(o Options) error {
+	if Exists(n.dir) {
+		return hostfiles.Damaged(filepath.Join(n.dir, stateFile), "it is missing, while disks and volumes are there",
 			"restore the file from a copy, or start with an empty state directory")
 	}
 	s := scenario.Default()
@@ -134,5 +134,12 @@ func createNew(h *hostfiles.Host, dir string, o Options) (state, error) {
 	if o.Switches != nil {
 		s.Switches = *o.Switches
 	}
-	return create(h, dir, s)
+	made := filepath.Join(n.dir, restoringDir)
+	if err := create(n.host, made, s); err != nil {
+		return err
+	}
+	if err := n.host.Rename(made, filepath.Join(n.dir, restoredDir)); err != nil {
+		return err
+	}
+	return n.finishRestore()
 }

@@ -201,12 +201,3 @@ func ReadFileIn(dir *os.Root, name string, info os.FileInfo, limit int64) ([]byt
 
 // errNotOurs means that a reserved name is not a file that this package made.
 var errNotOurs = errors.New("not a file that the node made")
-
-// RemoveIfThere removes a file or an empty directory.
-func RemoveIfThere(name string) error {
-	err := os.Remove(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
