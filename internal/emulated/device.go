@@ -151,10 +151,13 @@ func (h *device) Flush() error                        { return h.lacks("FlushFil
 func (h *device) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
 func (h *device) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
 func (h *device) SetInformation(uint32, []byte) error { return h.refuses("SetFileInformationByHandle") }
-func (h *device) FsInformation(uint32, []byte) error  { return h.refuses("NtQueryVolumeInformationFile") }
 func (h *device) Rename(kernel.Handle, string) error  { return h.refuses("NtSetInformationFile") }
 func (h *device) AccessList() ([]byte, error)         { return nil, h.refuses("GetSecurityInfo") }
 func (h *device) SetAccessList([]byte) error          { return h.refuses("SetKernelObjectSecurity") }
+
+func (h *device) FsInformation(uint32, []byte) error {
+	return h.refuses("NtQueryVolumeInformationFile")
+}
 
 // span is a part of a disk.
 type span struct {

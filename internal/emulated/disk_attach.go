@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -115,7 +116,7 @@ func (n *Node) withDisk(number uint32, change func(*disk) error) error {
 	return n.control(func() error {
 		d, ok := n.disks[number]
 		if !ok {
-			return fmt.Errorf("disk %d: %w", number, ErrNoSuchDisk)
+			return errdefs.NotFound.Errorf("NOT_FOUND", "disk %d: no such disk", number)
 		}
 		return change(d)
 	})
@@ -176,7 +177,7 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
 		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
-			return fmt.Errorf("detach: disk %d: %w", number, ErrOnlineDisk)
+			return fmt.Errorf("detach: disk %d: the cloud does not detach it while it is online; take it offline first", number)
 		}
 		if !n.state.ISCSI.HasLUN(d.record.Image) {
 			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {

@@ -11,14 +11,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
-// ErrNoSuchDisk means that no disk has the number.
-var ErrNoSuchDisk = errors.New("no such disk")
-
 // ErrSystemDisk means that the disk of the running Windows cannot be detached or taken offline.
 var ErrSystemDisk = errors.New("disk 0 is the system disk")
-
-// ErrOnlineDisk means that the cloud does not detach a disk that is online.
-var ErrOnlineDisk = errors.New("the cloud does not detach it while it is online; take it offline first")
 
 // The errors of handles whose object is gone. The names give the reason.
 const (

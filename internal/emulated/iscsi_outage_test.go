@@ -3,9 +3,9 @@
 package emulated
 
 import (
-	"errors"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
@@ -29,7 +29,7 @@ func TestPortalCutOff(t *testing.T) {
 	portalConnected(t, n, true)
 	portalConnected(t, n, true)
 	logIn(t, n, openLogin())
-	if err := n.SetISCSIPortal("192.0.2.11", iscsi.DefaultPort, false); !errors.Is(err, ErrNoSuchISCSI) {
+	if err := n.SetISCSIPortal("192.0.2.11", iscsi.DefaultPort, false); !errdefs.HasReason(err, "NOT_FOUND") {
 		t.Errorf("an unknown portal: got %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestDropISCSISession(t *testing.T) {
 	}
 	must(t, n.DropISCSISession(iqnOpen))
 	portalConnected(t, n, true)
-	if err := n.DropISCSISession(iqnOpen); !errors.Is(err, ErrNoSuchISCSI) {
+	if err := n.DropISCSISession(iqnOpen); !errdefs.HasReason(err, "NOT_FOUND") {
 		t.Errorf("again: got %v", err)
 	}
 	logIn(t, n, openLogin())

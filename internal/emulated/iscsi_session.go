@@ -4,10 +4,10 @@ package emulated
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -72,17 +72,14 @@ func (n *Node) pullDisks(disks []*disk, change func(*iscsi.State)) error {
 	})
 }
 
-// ErrNoSuchISCSI means that there is no portal or session of the name.
-var ErrNoSuchISCSI = errors.New("no such iSCSI portal or session")
-
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
-// restores the sessions with it, and the persistent ones. It is idempotent. ErrNoSuchISCSI: the node lacks this portal.
+// restores the sessions with it, and the persistent ones. It is idempotent. NOT_FOUND: the node lacks this portal.
 func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
 	name := iscsi.Endpoint{Address: address, Port: port}
 	return n.control(func() error {
 		switch s := n.state.ISCSI; {
 		case s.Portal(name) == nil:
-			return fmt.Errorf("portal %s port %d: %w", address, port, ErrNoSuchISCSI)
+			return errdefs.NotFound.Errorf("NOT_FOUND", "portal %s port %d: no such iSCSI portal", address, port)
 		case connected:
 			return n.connectPortal(name)
 		case s.Reachable(name) == nil:
@@ -154,12 +151,12 @@ func (n *Node) sessionWith(target string) *iscsi.Session {
 }
 
 // DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. It is not restored.
-// ErrNoSuchISCSI: there is no such session.
+// NOT_FOUND: there is no such session.
 func (n *Node) DropISCSISession(target string) error {
 	return n.control(func() error {
 		session := n.sessionWith(target)
 		if session == nil {
-			return fmt.Errorf("session with target %s: %w", target, ErrNoSuchISCSI)
+			return errdefs.NotFound.Errorf("NOT_FOUND", "target %s: no such iSCSI session", target)
 		}
 		return n.closeSession(*session)
 	})

@@ -34,7 +34,7 @@ type Node struct {
 	arriving   map[uint64]int  // queries until the disks of an iSCSI session have their numbers, by its id
 	privileges map[string]bool // enabled by the agent's process
 
-	hastened chan struct{} // ends the waits of calls; nil: they take no time, whatever the switch timing
+	hastened chan struct{} // closed: calls take no time, whatever the switch timing
 }
 
 var _ kernel.Kernel = (*Node)(nil)
@@ -170,10 +170,12 @@ func (n *Node) Reboot() error {
 		n.hasten(false)
 		clear(n.privileges)
 		n.contents.retire(errRebooted, func(*content) bool { return true })
-		if len(n.state.SMB.Mappings) > 0 {
-			if err := n.update(func(s *state) { s.SMB.Reboot(s.Switches.MappingsOutliveReboot) }); err != nil {
-				return err
-			}
+		err := n.update(func(s *state) {
+			s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
+			n.services.Boot(s.Services)
+		})
+		if err != nil {
+			return err
 		}
 		for _, d := range n.disks {
 			clear(d.open)
@@ -185,9 +187,6 @@ func (n *Node) Reboot() error {
 			}
 		}
 		clear(n.online)
-		if err := n.bootServices(); err != nil {
-			return err
-		}
 		if err := n.rebootISCSI(); err != nil {
 			return err
 		}

@@ -3,11 +3,11 @@
 package emulated
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -38,11 +38,11 @@ func TestSetSwitch(t *testing.T) {
 	}
 	for name, answer := range map[string]string{"attributesVersion": "41", "createDiskClears": "maybe", "msr": "",
 		"timing": "slow"} {
-		if err := n.SetSwitch(name, answer); !errors.Is(err, ErrInvalidSwitch) {
+		if err := n.SetSwitch(name, answer); !errdefs.HasReason(err, "INVALID_ARGUMENT") {
 			t.Errorf("%s %q: got %v", name, answer, err)
 		}
 	}
-	if err := n.SetSwitch("none", "true"); !errors.Is(err, ErrNoSuchSwitch) {
+	if err := n.SetSwitch("none", "true"); !errdefs.HasReason(err, "NOT_FOUND") {
 		t.Errorf("got %v", err)
 	}
 }

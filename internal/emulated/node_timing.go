@@ -64,14 +64,11 @@ func (n *Node) pass(d time.Duration) {
 		d = 0
 	}
 	n.mu.Unlock()
-	if d == 0 || hastened == nil {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-hastened:
-	case <-timer.C:
+	if d > 0 {
+		select {
+		case <-hastened:
+		case <-time.After(d):
+		}
 	}
 }
 
@@ -84,10 +81,12 @@ func (n *Node) Hasten(hasty bool) {
 }
 
 func (n *Node) hasten(hasty bool) {
-	if hasty && n.hastened != nil {
+	select {
+	case <-n.hastened:
+	default:
 		close(n.hastened)
 	}
-	if n.hastened = nil; !hasty {
+	if !hasty {
 		n.hastened = make(chan struct{})
 	}
 }

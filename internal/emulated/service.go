@@ -65,13 +65,6 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 	return names, err
 }
 
-// bootServices sets the services' states after a restart of Windows.
-func (n *Node) bootServices() error {
-	all := slices.Clone(n.state.Services)
-	n.services.Boot(all)
-	return n.update(func(next *state) { next.Services = all })
-}
-
 // SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
 func (n *Node) SetService(name string, change func(*services.Service) error) error {

@@ -15,7 +15,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
@@ -53,14 +52,13 @@ func controlError(err error) error {
 	}
 	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
 	switch {
-	case isAny(err, emulated.ErrNoSuchDisk, smb.ErrNoSuch, emulated.ErrNoSuchISCSI, services.ErrNoSuch,
-		emulated.ErrNoSuchSwitch,
-		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, fs.ErrNotExist):
+	case isAny(err, smb.ErrNoSuch, services.ErrNoSuch, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND,
+		fs.ErrNotExist):
 		class, reason = errdefs.NotFound, "NOT_FOUND"
 	case errors.Is(err, faults.ErrInvalid):
 		class, reason = errdefs.InvalidArgument, "INVALID_FAULT"
-	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, emulated.ErrInvalidSwitch,
-		win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
+	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, win32.ERROR_INVALID_PARAMETER,
+		win32.ERROR_INVALID_NAME):
 		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
 	}
 	return &errdefs.Error{Class: class, Reason: reason, Message: err.Error(), Err: err}
