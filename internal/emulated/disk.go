@@ -25,23 +25,17 @@ type disk struct {
 	number uint32
 
 	image     *bundle.Image
-	record    bundle.Record // as in node.json
-	layout    ondisk.Layout // read from the image, again after each change of it
-	volumes   []*volume     // of the layout, while the disk is online, those that arrive, too; never changed in place
-	knownSize int64         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
-	msrIn     int           // after this many readings of the layout the reserved partition appears; 0: none is due
-	msrLate   bool          // it appears when a layout is set
-	open      map[guid.GUID]*volumeOpens
+	record    bundle.Record                 // as in node.json
+	layout    ondisk.Layout                 // read from the image, again after each change of it
+	volumes   []*volume                     // of the layout, while the disk is online, those that arrive, too; never changed in place
+	knownSize int64                         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
+	msrIn     int                           // after this many readings of the layout the reserved partition appears; 0: none is due
+	msrLate   bool                          // it appears when a layout is set
+	open      map[guid.GUID][]*volumeHandle // of each volume
 
 	installing installation
 	lengths    map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
 	arrivals   map[guid.GUID]time.Time    // of volumes that are not there at once
-}
-
-// volumeOpens is the handles that have a volume open as a device.
-type volumeOpens struct {
-	count  int
-	locked *volumeHandle
 }
 
 // newDisk opens the image of a disk and reads its layout.
@@ -57,7 +51,7 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 	record.ImageBytes = im.Size
 	d := &disk{
 		node: n, number: record.Number, image: im, record: record, knownSize: im.Size,
-		open: map[guid.GUID]*volumeOpens{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
+		open: map[guid.GUID][]*volumeHandle{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
 	}
 	if err := d.refresh(); err != nil {
 		return nil, errors.Join(err, im.File.Close())

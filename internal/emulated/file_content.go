@@ -36,7 +36,7 @@ func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if err := v.mounted(); err != nil {
 		return nil, err
 	}
-	if opens := v.disk.open[v.id]; opens != nil && opens.locked != nil && opens.locked != owner {
+	if locker := v.lockedBy(); locker != nil && locker != owner {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	return n.mount(content{id: v.id, path: v.disk.image.Files(v.id)})

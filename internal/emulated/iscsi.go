@@ -20,15 +20,16 @@ import (
 func (n *Node) withISCSI(function, object string, f func(s iscsi.State) error) error {
 	return n.call(function, object, func() error {
 		defer n.retireGone()
-		return n.whileServiceRuns(f)
+		if !n.iscsiRuns() {
+			return win32.ISDSC_SERVICE_NOT_RUNNING
+		}
+		return f(n.state.ISCSI)
 	})
 }
 
-func (n *Node) whileServiceRuns(f func(s iscsi.State) error) error {
-	if service := n.state.Services.Find("MSiSCSI"); service == nil || service.State != win32.SERVICE_RUNNING {
-		return win32.ISDSC_SERVICE_NOT_RUNNING
-	}
-	return f(n.state.ISCSI)
+func (n *Node) iscsiRuns() bool {
+	service := n.state.Services.Find("MSiSCSI")
+	return service != nil && service.State == win32.SERVICE_RUNNING
 }
 
 // AddISCSISendTargetPortal implements kernel.ISCSI. It asks the portal for its targets, and registers one that does not

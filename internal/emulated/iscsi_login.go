@@ -3,7 +3,6 @@
 package emulated
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -122,7 +121,7 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 // inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
-		return d.open[v.id] != nil || n.contents.open(v) ||
+		return len(d.open[v.id]) > 0 || n.contents.open(v) ||
 			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isStale(m) })
 	})
 }
@@ -135,16 +134,13 @@ func (n *Node) rebootISCSI() error {
 			return err
 		}
 	}
-	err := n.whileServiceRuns(func(s iscsi.State) error {
-		for _, k := range s.Persistent {
-			if err := n.reconnect(n.newSession(k)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, win32.ISDSC_SERVICE_NOT_RUNNING) {
+	if !n.iscsiRuns() {
 		return nil
 	}
-	return err
+	for _, k := range n.state.ISCSI.Persistent {
+		if err := n.reconnect(n.newSession(k)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -118,10 +118,8 @@ func (n *Node) connectPortal(name iscsi.Endpoint) error {
 			return err
 		}
 	}
-	wanted := slices.DeleteFunc(slices.Clone(n.state.ISCSI.Sessions),
-		func(s iscsi.Session) bool { return len(s.Images) > 0 })
-	for _, session := range wanted {
-		if session.Known.Portal.Same(name) {
+	for _, session := range n.state.ISCSI.Sessions {
+		if len(session.Images) == 0 && session.Known.Portal.Same(name) {
 			if err := n.reconnect(session); err != nil {
 				return err
 			}

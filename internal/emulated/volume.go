@@ -148,8 +148,8 @@ func (n *Node) format(name, fileSystem string) error {
 	if v.offline() {
 		return win32.ERROR_NOT_READY
 	}
-	d, opens := v.disk, v.disk.open[v.id]
-	if d.record.System || opens != nil && opens.locked != nil {
+	d := v.disk
+	if d.record.System || v.lockedBy() != nil {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	n.contents.dismount(v.id)

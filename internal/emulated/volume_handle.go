@@ -3,6 +3,8 @@
 package emulated
 
 import (
+	"slices"
+
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -14,8 +16,9 @@ import (
 // volumeHandle is a volume opened as a device.
 type volumeHandle struct {
 	device
-	disk *disk
-	id   guid.GUID
+	disk   *disk
+	id     guid.GUID
+	locked bool // by this handle
 }
 
 func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
@@ -23,39 +26,29 @@ func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &volumeHandle{device: base, disk: v.disk, id: id}
-	opens := h.opens()
-	if opens.locked != nil {
+	if v.lockedBy() != nil {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	opens.count++
+	h := &volumeHandle{device: base, disk: v.disk, id: id}
+	v.disk.open[id] = append(v.disk.open[id], h)
 	return h, nil
 }
 
-// opens returns the handles that have the volume open.
-func (h *volumeHandle) opens() *volumeOpens {
-	opens := h.disk.open[h.id]
-	if opens == nil {
-		opens = &volumeOpens{}
-		h.disk.open[h.id] = opens
+// lockedBy returns the handle that has locked the volume, nil if none has.
+func (v *volume) lockedBy() *volumeHandle {
+	for _, h := range v.disk.open[v.id] {
+		if h.locked {
+			return h
+		}
 	}
-	return opens
+	return nil
 }
 
 // Close implements kernel.Handle. A lock ends with its handle.
 func (h *volumeHandle) Close() error {
 	return h.node.call("CloseHandle", h.object, func() error {
-		opens := h.disk.open[h.id]
-		if h.closed || opens == nil {
-			return nil
-		}
 		h.closed = true
-		if opens.locked == h {
-			opens.locked = nil
-		}
-		if opens.count--; opens.count == 0 {
-			delete(h.disk.open, h.id)
-		}
+		h.disk.open[h.id] = slices.DeleteFunc(h.disk.open[h.id], func(o *volumeHandle) bool { return o == h })
 		return nil
 	})
 }
@@ -147,12 +140,10 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 // lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows
 // itself.
 func (h *volumeHandle) lock(v *volume) error {
-	opens := h.opens()
-	if opens.count > 1 || opens.locked != nil && opens.locked != h || h.node.contents.open(v) ||
-		v.disk.record.System || v.pages() {
+	if len(h.disk.open[h.id]) > 1 || h.node.contents.open(v) || v.disk.record.System || v.pages() {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	opens.locked = h // from here on no file can be opened
+	h.locked = true // from here on no file can be opened
 	return nil
 }
 
