@@ -25,13 +25,13 @@ type disk struct {
 	number uint32
 
 	image     *bundle.Image
-	record    bundle.Record                 // as in node.json
-	layout    ondisk.Layout                 // read from the image, again after each change of it
-	volumes   []*volume                     // of the layout, while the disk is online, those that arrive, too; never changed in place
-	knownSize int64                         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
-	msrIn     int                           // after this many readings of the layout the reserved partition appears; 0: none is due
-	msrLate   bool                          // it appears when a layout is set
-	open      map[guid.GUID][]*volumeHandle // of each volume
+	record    bundle.Record // as in node.json
+	layout    ondisk.Layout // read from the image, again after each change of it
+	volumes   []*volume     // of the layout, while the disk is online, those that arrive, too; never changed in place
+	knownSize int64         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
+	msrIn     int           // after this many readings of the layout the reserved partition appears; 0: none is due
+	msrLate   bool          // it appears when a layout is set
+	open      map[guid.GUID][]*volumeHandle
 
 	installing installation
 	lengths    map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown

@@ -177,7 +177,8 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
 		if n.state.Switches.DetachNeedsOffline && !d.record.Offline {
-			return fmt.Errorf("detach: disk %d: the cloud does not detach it while it is online; take it offline first", number)
+			return fmt.Errorf("detach: disk %d: the cloud does not detach it while it is online; take it offline first",
+				number)
 		}
 		if !n.state.ISCSI.HasLUN(d.record.Image) {
 			if err := bundle.WriteInfo(n.host, d.image.Home, &d.record, d.image.Size); err != nil {

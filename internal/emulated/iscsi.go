@@ -56,6 +56,7 @@ func (n *Node) AddISCSISendTargetPortal(portal []byte) error {
 	})
 }
 
+// ReportISCSISendTargetPortals implements kernel.ISCSI.
 func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiSendTargetPortalsW", "", func(s iscsi.State) error {
 		for _, p := range s.Registered {
@@ -68,6 +69,7 @@ func (n *Node) ReportISCSISendTargetPortals() (portals []byte, count int, err er
 	return portals, count, err
 }
 
+// RefreshISCSISendTargetPortal implements kernel.ISCSI: the portal must be registered.
 func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	return n.withISCSI("RefreshIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		if _, err := s.RegisteredPortal(initiator, initiatorPort, portal); err != nil {
@@ -81,6 +83,7 @@ func (n *Node) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint
 	})
 }
 
+// RemoveISCSISendTargetPortal implements kernel.ISCSI, whether the portal answers or not.
 func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	return n.withISCSI("RemoveIScsiSendTargetPortalW", "", func(s iscsi.State) error {
 		p, err := s.RegisteredPortal(initiator, initiatorPort, portal)
@@ -107,6 +110,7 @@ func (n *Node) ReportISCSITargets() (targets []string, err error) {
 	return targets, err
 }
 
+// ReportISCSITargetPortals implements kernel.ISCSI: the addresses that the target's portals advertise.
 func (n *Node) ReportISCSITargetPortals(target string) (portals []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiTargetPortalsW", target, func(s iscsi.State) error {
 		found, err := s.Found(target)
@@ -132,6 +136,7 @@ func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err
 	return mechanisms, err
 }
 
+// ISCSIPersistentLogins implements kernel.ISCSI.
 func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsi.State) error {
 		for _, k := range s.Persistent {
@@ -166,6 +171,7 @@ func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target st
 	})
 }
 
+// SetISCSIInitiatorCHAPSharedSecret implements kernel.ISCSI. Only a salted digest of the secret is kept.
 func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 	return n.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsi.State) error {
 		if len(secret) < iscsi.MinCHAPSecret || len(secret) > iscsi.MaxCHAPSecret {

@@ -67,6 +67,7 @@ func (n *Node) sessionDisks(s iscsi.Session) []*disk {
 		func(d *disk) bool { return !slices.Contains(s.Images, d.record.Image) })
 }
 
+// LoginISCSITarget implements kernel.ISCSI.
 func (n *Node) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {
 	return n.logIn(login, false)
 }

@@ -57,7 +57,8 @@ func Open(stateDir string, o Options) (*Node, error) {
 	n := &Node{
 		dir: dir, host: h, lock: lock,
 		disks: disks{}, contents: contents{},
-		online: map[guid.GUID]bool{}, arriving: map[uint64]int{}, privileges: map[string]bool{}, hastened: make(chan struct{}),
+		online: map[guid.GUID]bool{}, arriving: map[uint64]int{}, privileges: map[string]bool{},
+		hastened: make(chan struct{}),
 	}
 	if err := n.start(o); err != nil {
 		return nil, errors.Join(err, n.Close())

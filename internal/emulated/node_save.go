@@ -99,8 +99,8 @@ func (n *Node) copyState(to string, disks []bundle.Record) error {
 	return nil
 }
 
-// The new node, or copy of a saved one, that is to take the node's place: while it is made, and from when it is to do so.
-// The next start puts the parts of the latter in their places.
+// The new node, or copy of a saved one, that is to take the node's place: while it is made, and from when it is to do
+// so. The next start puts the parts of the latter in their places.
 const (
 	restoringDir = "restoring"
 	restoredDir  = "restored"

@@ -11,6 +11,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
+// SMBGlobalMappings implements kernel.SMB.
 func (n *Node) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 	return called(n, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
 		for i := range n.state.SMB.Mappings {

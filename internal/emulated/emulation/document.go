@@ -58,8 +58,8 @@ func verbs(n *emulated.Node) []server.Method {
 	}
 }
 
-// eachOf reads a document, and takes the step of a verb with each element, in the order of the document's type. It stops
-// at the first error, which says at which element, if there are more.
+// eachOf reads a document, and takes the step of a verb with each element, in the order of the document's type. It
+// stops at the first error, which says at which element, if there are more.
 func eachOf(n *emulated.Node, request *structpb.Struct, verb func(list) *step) (*structpb.Struct, error) {
 	text, err := protojson.Marshal(request)
 	if err != nil {
@@ -70,7 +70,8 @@ func eachOf(n *emulated.Node, request *structpb.Struct, verb func(list) *step) (
 		return nil, err
 	}
 	all, given, elements := d.lists(), request.AsMap(), 0
-	names := slices.DeleteFunc(strictyaml.Fields(reflect.TypeOf(*d)), func(name string) bool { return given[name] == nil })
+	names := slices.DeleteFunc(strictyaml.Fields(reflect.TypeOf(*d)),
+		func(name string) bool { return given[name] == nil })
 	for _, name := range names {
 		if verb(all[name]) == nil {
 			return nil, strictyaml.At(invalid("this call does not take it"), name)
