@@ -171,7 +171,7 @@ func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target st
 	})
 }
 
-// SetISCSIInitiatorCHAPSharedSecret implements kernel.ISCSI. Only a salted digest of the secret is kept.
+// SetISCSIInitiatorCHAPSharedSecret implements kernel.ISCSI. Only a digest of the secret is kept.
 func (n *Node) SetISCSIInitiatorCHAPSharedSecret(secret kernel.Secret) error {
 	return n.withISCSI("SetIScsiInitiatorCHAPSharedSecret", "", func(iscsi.State) error {
 		if len(secret) < iscsi.MinCHAPSecret || len(secret) > iscsi.MaxCHAPSecret {
