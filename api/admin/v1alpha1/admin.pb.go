@@ -393,8 +393,8 @@ type GetFactsResponse struct {
 	Volumes []*Volume `protobuf:"bytes,11,rep,name=volumes,proto3" json:"volumes,omitempty"`
 	// What the operator's policy decided; unset: there is none.
 	Policy *PolicyDecisions `protobuf:"bytes,12,opt,name=policy,proto3" json:"policy,omitempty"`
-	// The limits of the storage API's clients, and how full they are.
-	Limits        *Limits `protobuf:"bytes,13,opt,name=limits,proto3" json:"limits,omitempty"`
+	// How full the limits of the storage API's clients are: by process, and for all together.
+	Limits        []*Limit `protobuf:"bytes,13,rep,name=limits,proto3" json:"limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -513,7 +513,7 @@ func (x *GetFactsResponse) GetPolicy() *PolicyDecisions {
 	return nil
 }
 
-func (x *GetFactsResponse) GetLimits() *Limits {
+func (x *GetFactsResponse) GetLimits() []*Limit {
 	if x != nil {
 		return x.Limits
 	}
@@ -1612,35 +1612,39 @@ func (x *PolicyDecisions) GetLastAge() *durationpb.Duration {
 	return nil
 }
 
-// Limits bound what the clients of all endpoints of the storage API cost together, and each process.
-type Limits struct {
+// Limit is how full one limit of the storage API is.
+type Limit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The open calls of all processes beyond each one's reserve.
-	Calls *Usage `protobuf:"bytes,1,opt,name=calls,proto3" json:"calls,omitempty"`
-	// The operations of all processes beyond each one's reserve.
-	Operations *Usage `protobuf:"bytes,2,opt,name=operations,proto3" json:"operations,omitempty"`
-	// The open connections.
-	Connections *Usage `protobuf:"bytes,3,opt,name=connections,proto3" json:"connections,omitempty"`
-	// The processes that have something open or running, by their descriptions.
-	Clients       []*Client `protobuf:"bytes,4,rep,name=clients,proto3" json:"clients,omitempty"`
+	// The process as the agent's log describes it, "pid 7 C:\driver\driver.exe"; where the system does not tell processes
+	// apart, one connection. Empty: all processes together, beyond each one's reserve.
+	Process string `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// What is bounded: "calls" that are open, "operations" that run, "connections", or "waits": calls of the process that
+	// wait for hardware on one connection, on that which has most of them.
+	What string `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
+	// How many there are.
+	Used int64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
+	// How many there may be.
+	Most int64 `protobuf:"varint,4,opt,name=most,proto3" json:"most,omitempty"`
+	// How long ago a call of the process was refused with TOO_MANY_CALLS, with "calls" only; unset: none was.
+	RefusedAge    *durationpb.Duration `protobuf:"bytes,5,opt,name=refused_age,json=refusedAge,proto3" json:"refused_age,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Limits) Reset() {
-	*x = Limits{}
+func (x *Limit) Reset() {
+	*x = Limit{}
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Limits) String() string {
+func (x *Limit) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Limits) ProtoMessage() {}
+func (*Limit) ProtoMessage() {}
 
-func (x *Limits) ProtoReflect() protoreflect.Message {
+func (x *Limit) ProtoReflect() protoreflect.Message {
 	mi := &file_admin_v1alpha1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1652,201 +1656,44 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
-func (*Limits) Descriptor() ([]byte, []int) {
+// Deprecated: Use Limit.ProtoReflect.Descriptor instead.
+func (*Limit) Descriptor() ([]byte, []int) {
 	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Limits) GetCalls() *Usage {
-	if x != nil {
-		return x.Calls
-	}
-	return nil
-}
-
-func (x *Limits) GetOperations() *Usage {
-	if x != nil {
-		return x.Operations
-	}
-	return nil
-}
-
-func (x *Limits) GetConnections() *Usage {
-	if x != nil {
-		return x.Connections
-	}
-	return nil
-}
-
-func (x *Limits) GetClients() []*Client {
-	if x != nil {
-		return x.Clients
-	}
-	return nil
-}
-
-// Client is a process that uses the storage API; where the system does not tell processes apart, one connection.
-type Client struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The process as the agent's log describes it: "pid 7 C:\driver\driver.exe".
-	Process string `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
-	// Its open calls.
-	Calls *Usage `protobuf:"bytes,2,opt,name=calls,proto3" json:"calls,omitempty"`
-	// Its calls that run, and the operations whose callers have given up.
-	Operations *Usage `protobuf:"bytes,3,opt,name=operations,proto3" json:"operations,omitempty"`
-	// Its open connections.
-	Connections *Usage `protobuf:"bytes,4,opt,name=connections,proto3" json:"connections,omitempty"`
-	// The calls that wait for hardware on one connection: on that which has most of them.
-	Waits *Usage `protobuf:"bytes,5,opt,name=waits,proto3" json:"waits,omitempty"`
-	// Its calls that wait until another operation ends.
-	Queued int64 `protobuf:"varint,6,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Its calls that were refused with TOO_MANY_CALLS, since its first connection.
-	Refused int64 `protobuf:"varint,7,opt,name=refused,proto3" json:"refused,omitempty"`
-	// How long ago the last one was refused.
-	RefusedAge    *durationpb.Duration `protobuf:"bytes,8,opt,name=refused_age,json=refusedAge,proto3" json:"refused_age,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Client) Reset() {
-	*x = Client{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Client) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Client) ProtoMessage() {}
-
-func (x *Client) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Client.ProtoReflect.Descriptor instead.
-func (*Client) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Client) GetProcess() string {
+func (x *Limit) GetProcess() string {
 	if x != nil {
 		return x.Process
 	}
 	return ""
 }
 
-func (x *Client) GetCalls() *Usage {
+func (x *Limit) GetWhat() string {
 	if x != nil {
-		return x.Calls
+		return x.What
 	}
-	return nil
+	return ""
 }
 
-func (x *Client) GetOperations() *Usage {
-	if x != nil {
-		return x.Operations
-	}
-	return nil
-}
-
-func (x *Client) GetConnections() *Usage {
-	if x != nil {
-		return x.Connections
-	}
-	return nil
-}
-
-func (x *Client) GetWaits() *Usage {
-	if x != nil {
-		return x.Waits
-	}
-	return nil
-}
-
-func (x *Client) GetQueued() int64 {
-	if x != nil {
-		return x.Queued
-	}
-	return 0
-}
-
-func (x *Client) GetRefused() int64 {
-	if x != nil {
-		return x.Refused
-	}
-	return 0
-}
-
-func (x *Client) GetRefusedAge() *durationpb.Duration {
-	if x != nil {
-		return x.RefusedAge
-	}
-	return nil
-}
-
-// Usage is how much of a limit is used.
-type Usage struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many there are.
-	Used int64 `protobuf:"varint,1,opt,name=used,proto3" json:"used,omitempty"`
-	// How many there may be.
-	Limit         int64 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Usage) Reset() {
-	*x = Usage{}
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Usage) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Usage) ProtoMessage() {}
-
-func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_admin_v1alpha1_admin_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
-func (*Usage) Descriptor() ([]byte, []int) {
-	return file_admin_v1alpha1_admin_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *Usage) GetUsed() int64 {
+func (x *Limit) GetUsed() int64 {
 	if x != nil {
 		return x.Used
 	}
 	return 0
 }
 
-func (x *Usage) GetLimit() int64 {
+func (x *Limit) GetMost() int64 {
 	if x != nil {
-		return x.Limit
+		return x.Most
 	}
 	return 0
+}
+
+func (x *Limit) GetRefusedAge() *durationpb.Duration {
+	if x != nil {
+		return x.RefusedAge
+	}
+	return nil
 }
 
 var File_admin_v1alpha1_admin_proto protoreflect.FileDescriptor
@@ -1863,7 +1710,7 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1a\n" +
 	"\bendpoint\x18\x03 \x01(\tR\bendpoint\"F\n" +
 	"\x0fGetFactsRequest\x123\n" +
-	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xab\x06\n" +
+	"\x05parts\x18\x01 \x03(\x0e2\x1d.csiproxy.admin.v1alpha1.PartR\x05parts\"\xaa\x06\n" +
 	"\x10GetFactsResponse\x120\n" +
 	"\x04gaps\x18\x01 \x03(\v2\x1c.csiproxy.admin.v1alpha1.GapR\x04gaps\x123\n" +
 	"\x05links\x18\x02 \x03(\v2\x1d.csiproxy.admin.v1alpha1.LinkR\x05links\x12\x1b\n" +
@@ -1879,8 +1726,8 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"\x05disks\x18\n" +
 	" \x03(\v2\x1d.csiproxy.admin.v1alpha1.DiskR\x05disks\x129\n" +
 	"\avolumes\x18\v \x03(\v2\x1f.csiproxy.admin.v1alpha1.VolumeR\avolumes\x12@\n" +
-	"\x06policy\x18\f \x01(\v2(.csiproxy.admin.v1alpha1.PolicyDecisionsR\x06policy\x127\n" +
-	"\x06limits\x18\r \x01(\v2\x1f.csiproxy.admin.v1alpha1.LimitsR\x06limits\"\x9c\x01\n" +
+	"\x06policy\x18\f \x01(\v2(.csiproxy.admin.v1alpha1.PolicyDecisionsR\x06policy\x126\n" +
+	"\x06limits\x18\r \x03(\v2\x1e.csiproxy.admin.v1alpha1.LimitR\x06limits\"\x9c\x01\n" +
 	"\x03Gap\x12\x12\n" +
 	"\x04part\x18\x01 \x01(\tR\x04part\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1e\n" +
@@ -1989,29 +1836,14 @@ const file_admin_v1alpha1_admin_proto_rawDesc = "" +
 	"lastMethod\x12\x1d\n" +
 	"\n" +
 	"last_error\x18\x05 \x01(\tR\tlastError\x124\n" +
-	"\blast_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\alastAge\"\xfb\x01\n" +
-	"\x06Limits\x124\n" +
-	"\x05calls\x18\x01 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\x05calls\x12>\n" +
-	"\n" +
-	"operations\x18\x02 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\n" +
-	"operations\x12@\n" +
-	"\vconnections\x18\x03 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\vconnections\x129\n" +
-	"\aclients\x18\x04 \x03(\v2\x1f.csiproxy.admin.v1alpha1.ClientR\aclients\"\xfe\x02\n" +
-	"\x06Client\x12\x18\n" +
-	"\aprocess\x18\x01 \x01(\tR\aprocess\x124\n" +
-	"\x05calls\x18\x02 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\x05calls\x12>\n" +
-	"\n" +
-	"operations\x18\x03 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\n" +
-	"operations\x12@\n" +
-	"\vconnections\x18\x04 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\vconnections\x124\n" +
-	"\x05waits\x18\x05 \x01(\v2\x1e.csiproxy.admin.v1alpha1.UsageR\x05waits\x12\x16\n" +
-	"\x06queued\x18\x06 \x01(\x03R\x06queued\x12\x18\n" +
-	"\arefused\x18\a \x01(\x03R\arefused\x12:\n" +
-	"\vrefused_age\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"refusedAge\"1\n" +
-	"\x05Usage\x12\x12\n" +
-	"\x04used\x18\x01 \x01(\x03R\x04used\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\x03R\x05limit*\xa9\x01\n" +
+	"\blast_age\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\alastAge\"\x99\x01\n" +
+	"\x05Limit\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\tR\aprocess\x12\x12\n" +
+	"\x04what\x18\x02 \x01(\tR\x04what\x12\x12\n" +
+	"\x04used\x18\x03 \x01(\x03R\x04used\x12\x12\n" +
+	"\x04most\x18\x04 \x01(\x03R\x04most\x12:\n" +
+	"\vrefused_age\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"refusedAge*\xa9\x01\n" +
 	"\x04Part\x12\x14\n" +
 	"\x10PART_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -2046,7 +1878,7 @@ func file_admin_v1alpha1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_admin_v1alpha1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_admin_v1alpha1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(Part)(0),                   // 0: csiproxy.admin.v1alpha1.Part
 	(Target)(0),                 // 1: csiproxy.admin.v1alpha1.Target
@@ -2067,10 +1899,8 @@ var file_admin_v1alpha1_admin_proto_goTypes = []any{
 	(*Privilege)(nil),           // 16: csiproxy.admin.v1alpha1.Privilege
 	(*WorkingDirectory)(nil),    // 17: csiproxy.admin.v1alpha1.WorkingDirectory
 	(*PolicyDecisions)(nil),     // 18: csiproxy.admin.v1alpha1.PolicyDecisions
-	(*Limits)(nil),              // 19: csiproxy.admin.v1alpha1.Limits
-	(*Client)(nil),              // 20: csiproxy.admin.v1alpha1.Client
-	(*Usage)(nil),               // 21: csiproxy.admin.v1alpha1.Usage
-	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
+	(*Limit)(nil),               // 19: csiproxy.admin.v1alpha1.Limit
+	(*durationpb.Duration)(nil), // 20: google.protobuf.Duration
 }
 var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	4,  // 0: csiproxy.admin.v1alpha1.ListAPIsResponse.apis:type_name -> csiproxy.admin.v1alpha1.API
@@ -2085,31 +1915,23 @@ var file_admin_v1alpha1_admin_proto_depIdxs = []int32{
 	8,  // 9: csiproxy.admin.v1alpha1.GetFactsResponse.disks:type_name -> csiproxy.admin.v1alpha1.Disk
 	10, // 10: csiproxy.admin.v1alpha1.GetFactsResponse.volumes:type_name -> csiproxy.admin.v1alpha1.Volume
 	18, // 11: csiproxy.admin.v1alpha1.GetFactsResponse.policy:type_name -> csiproxy.admin.v1alpha1.PolicyDecisions
-	19, // 12: csiproxy.admin.v1alpha1.GetFactsResponse.limits:type_name -> csiproxy.admin.v1alpha1.Limits
+	19, // 12: csiproxy.admin.v1alpha1.GetFactsResponse.limits:type_name -> csiproxy.admin.v1alpha1.Limit
 	0,  // 13: csiproxy.admin.v1alpha1.Gap.asked:type_name -> csiproxy.admin.v1alpha1.Part
 	9,  // 14: csiproxy.admin.v1alpha1.Disk.partitions:type_name -> csiproxy.admin.v1alpha1.Partition
 	11, // 15: csiproxy.admin.v1alpha1.Volume.extents:type_name -> csiproxy.admin.v1alpha1.Extent
 	1,  // 16: csiproxy.admin.v1alpha1.Link.kind:type_name -> csiproxy.admin.v1alpha1.Target
-	22, // 17: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
-	22, // 18: csiproxy.admin.v1alpha1.PolicyDecisions.last_age:type_name -> google.protobuf.Duration
-	21, // 19: csiproxy.admin.v1alpha1.Limits.calls:type_name -> csiproxy.admin.v1alpha1.Usage
-	21, // 20: csiproxy.admin.v1alpha1.Limits.operations:type_name -> csiproxy.admin.v1alpha1.Usage
-	21, // 21: csiproxy.admin.v1alpha1.Limits.connections:type_name -> csiproxy.admin.v1alpha1.Usage
-	20, // 22: csiproxy.admin.v1alpha1.Limits.clients:type_name -> csiproxy.admin.v1alpha1.Client
-	21, // 23: csiproxy.admin.v1alpha1.Client.calls:type_name -> csiproxy.admin.v1alpha1.Usage
-	21, // 24: csiproxy.admin.v1alpha1.Client.operations:type_name -> csiproxy.admin.v1alpha1.Usage
-	21, // 25: csiproxy.admin.v1alpha1.Client.connections:type_name -> csiproxy.admin.v1alpha1.Usage
-	21, // 26: csiproxy.admin.v1alpha1.Client.waits:type_name -> csiproxy.admin.v1alpha1.Usage
-	22, // 27: csiproxy.admin.v1alpha1.Client.refused_age:type_name -> google.protobuf.Duration
-	2,  // 28: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
-	5,  // 29: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
-	3,  // 30: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
-	6,  // 31: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
-	30, // [30:32] is the sub-list for method output_type
-	28, // [28:30] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	20, // 17: csiproxy.admin.v1alpha1.Operation.age:type_name -> google.protobuf.Duration
+	20, // 18: csiproxy.admin.v1alpha1.PolicyDecisions.last_age:type_name -> google.protobuf.Duration
+	20, // 19: csiproxy.admin.v1alpha1.Limit.refused_age:type_name -> google.protobuf.Duration
+	2,  // 20: csiproxy.admin.v1alpha1.Admin.ListAPIs:input_type -> csiproxy.admin.v1alpha1.ListAPIsRequest
+	5,  // 21: csiproxy.admin.v1alpha1.Admin.GetFacts:input_type -> csiproxy.admin.v1alpha1.GetFactsRequest
+	3,  // 22: csiproxy.admin.v1alpha1.Admin.ListAPIs:output_type -> csiproxy.admin.v1alpha1.ListAPIsResponse
+	6,  // 23: csiproxy.admin.v1alpha1.Admin.GetFacts:output_type -> csiproxy.admin.v1alpha1.GetFactsResponse
+	22, // [22:24] is the sub-list for method output_type
+	20, // [20:22] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_admin_v1alpha1_admin_proto_init() }
@@ -2124,7 +1946,7 @@ func file_admin_v1alpha1_admin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_admin_v1alpha1_admin_proto_rawDesc), len(file_admin_v1alpha1_admin_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -51,8 +51,7 @@ type Client struct {
 	waiters   int
 	notLogged int
 
-	refused     int
-	lastRefused time.Time
+	lastRefused time.Time // zero: no call was
 }
 
 // New returns Clients without entries.

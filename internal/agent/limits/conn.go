@@ -97,9 +97,9 @@ func (c *Conn) OpenWait() (done func(), err error) {
 	}, nil
 }
 
-// refuseLocked counts a call that is refused, and returns its error.
+// refuseLocked notes that a call is refused, and returns its error.
 func (c *Client) refuseLocked(class errdefs.Class, format string, args ...any) error {
-	c.refused, c.lastRefused = c.refused+1, time.Now()
+	c.lastRefused = time.Now()
 	return class.Errorf(reason.TooManyCalls, format, args...)
 }
 

@@ -12,28 +12,32 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
-// Facts returns the limits and how full they are.
-func (cs *Clients) Facts() *api.Limits {
+// Facts returns how full the limits are: those of all clients together, then each client's.
+func (cs *Clients) Facts() (facts []*api.Limit) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
+	add := func(process, what string, used, most int) *api.Limit {
+		l := &api.Limit{Process: process, What: what, Used: int64(used), Most: int64(most)}
+		facts = append(facts, l)
+		return l
+	}
 	l := cs.limits
-	facts := &api.Limits{Calls: usage(cs.calls, l.Calls), Operations: usage(cs.slots, l.Operations),
-		Connections: usage(cs.conns, l.Connections)}
+	add("", "calls", cs.calls, l.Calls)
+	add("", "operations", cs.slots, l.Operations)
+	add("", "connections", cs.conns, l.Connections)
 	for c := range cs.clients {
-		waits := 0
+		process, waits := c.peer.String(), 0
 		for _, conn := range c.conns {
 			waits = max(waits, conn.waits)
 		}
-		client := &api.Client{Process: c.peer.String(), Calls: usage(c.calls, l.ClientCalls),
-			Operations: usage(len(c.slots), l.ClientOperations), Connections: usage(len(c.conns), l.ClientConnections),
-			Waits: usage(waits, l.ConnectionWaits), Queued: int64(c.waiters), Refused: int64(c.refused)}
-		if c.refused > 0 {
-			client.RefusedAge = durationpb.New(time.Since(c.lastRefused))
+		calls := add(process, "calls", c.calls, l.ClientCalls)
+		if !c.lastRefused.IsZero() {
+			calls.RefusedAge = durationpb.New(time.Since(c.lastRefused))
 		}
-		facts.Clients = append(facts.Clients, client)
+		add(process, "operations", len(c.slots), l.ClientOperations)
+		add(process, "connections", len(c.conns), l.ClientConnections)
+		add(process, "waits", waits, l.ConnectionWaits)
 	}
-	slices.SortFunc(facts.Clients, func(a, b *api.Client) int { return cmp.Compare(a.GetProcess(), b.GetProcess()) })
+	slices.SortStableFunc(facts, func(a, b *api.Limit) int { return cmp.Compare(a.GetProcess(), b.GetProcess()) })
 	return facts
 }
-
-func usage(used, limit int) *api.Usage { return &api.Usage{Used: int64(used), Limit: int64(limit)} }

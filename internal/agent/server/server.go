@@ -156,7 +156,7 @@ func (s *Server) Accepts(name string) bool {
 }
 
 // Limits returns the limits of the endpoints' clients, and how full they are.
-func (s *Server) Limits() *admin.Limits { return s.clients.Facts() }
+func (s *Server) Limits() []*admin.Limit { return s.clients.Facts() }
 
 // Path returns where clients find an endpoint.
 func (s *Server) Path(e Endpoint) string { return s.listeners.Path(e.Name) }

@@ -456,37 +456,41 @@ func TestEndpoints(t *testing.T) {
 
 // TestLimits: a process that has used up its places is named, and so is one that had calls refused lately.
 func TestLimits(t *testing.T) {
-	usage := func(used int64) *admin.Usage { return &admin.Usage{Used: used, Limit: 4} }
+	limit := func(process, what string, used int64) *admin.Limit {
+		return &admin.Limit{Process: process, What: what, Used: used, Most: 4}
+	}
+	refused := func(age time.Duration) *admin.Limit {
+		return &admin.Limit{Process: "a", What: "calls", Most: 4, RefusedAge: durationpb.New(age)}
+	}
 	look := "if calls hang, another finding says so: their places are free when they end"
 	for name, test := range map[string]struct {
-		limits *admin.Limits
+		limits []*admin.Limit
 		want   []string
 	}{
-		"below": {&admin.Limits{Calls: usage(3), Clients: []*admin.Client{{Calls: usage(3), Operations: usage(3),
-			Connections: usage(3), Waits: usage(3)}}}, nil},
-		"calls": {&admin.Limits{Clients: []*admin.Client{{Calls: usage(4)}}},
-			[]string{"problem too-many-calls: " + look}},
-		"operations": {&admin.Limits{Clients: []*admin.Client{{Operations: usage(5)}}},
-			[]string{"problem too-many-calls: " + look}},
-		"waits": {&admin.Limits{Clients: []*admin.Client{{Waits: usage(4)}}},
+		"below": {[]*admin.Limit{limit("", "calls", 3), limit("a", "calls", 3), limit("a", "operations", 3),
+			limit("a", "connections", 3), limit("a", "waits", 3)}, nil},
+		"calls":      {[]*admin.Limit{limit("a", "calls", 4)}, []string{"problem too-many-calls: " + look}},
+		"operations": {[]*admin.Limit{limit("a", "operations", 5)}, []string{"problem too-many-calls: " + look}},
+		"waits": {[]*admin.Limit{limit("a", "waits", 4)},
 			[]string{"problem too-many-calls: kubectl get volumeattachment: which volumes Kubernetes has attached to this " +
 				"node"}},
-		"connections": {&admin.Limits{Clients: []*admin.Client{{Connections: usage(4)}}},
+		"connections": {[]*admin.Limit{limit("a", "connections", 4)},
 			[]string{"warning too-many-connections: let the driver close what it opens; until then, restart its pod"}},
-		"refused lately": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Minute)}}},
-			[]string{"warning too-many-calls: " + look}},
-		"refused once": {&admin.Limits{Clients: []*admin.Client{{Refused: 1, RefusedAge: durationpb.New(time.Hour)}}}, nil},
-		"of all": {&admin.Limits{Calls: usage(4), Connections: usage(4), Clients: []*admin.Client{{Calls: usage(3)}}},
+		"refused lately": {[]*admin.Limit{refused(time.Minute)}, []string{"warning too-many-calls: " + look}},
+		"refused once":   {[]*admin.Limit{refused(time.Hour)}, nil},
+		"of all": {[]*admin.Limit{limit("", "calls", 4), limit("", "connections", 4), limit("a", "calls", 3)},
 			[]string{"problem too-many-calls: " + look,
 				"warning too-many-connections: let the first of these close what it opens; until then, restart its pod"}},
 	} {
 		wantVerdicts(t, name, doctor.Facts{Seen: &admin.GetFactsResponse{Limits: test.limits}}, test.want...)
 	}
-	findings := doctor.Examine(doctor.Facts{Seen: &admin.GetFactsResponse{Limits: &admin.Limits{Clients: []*admin.Client{
-		{Process: "pid 7 a.exe", Calls: usage(4), Operations: usage(2), Connections: usage(1), Queued: 2, Refused: 3,
-			RefusedAge: durationpb.New(time.Second)}}}}})
+	const process = "pid 7 a.exe"
+	calls := limit(process, "calls", 4)
+	calls.RefusedAge = durationpb.New(time.Second)
+	findings := doctor.Examine(doctor.Facts{Seen: &admin.GetFactsResponse{Limits: []*admin.Limit{calls,
+		limit(process, "operations", 2), limit(process, "connections", 1)}}})
 	want := []string{"pid 7 a.exe: 4 of 4 calls open, 2 of 4 operations running, 1 of 4 connections",
-		"2 calls wait until an operation ends", "3 calls were refused with TOO_MANY_CALLS, the last 1s ago"}
+		"a call was refused with TOO_MANY_CALLS 1s ago"}
 	if len(findings) != 1 || !slices.Equal(evidence(findings[0]), want) ||
 		!strings.HasSuffix(findings[0].What, ": pid 7 a.exe") {
 		t.Errorf("got %+v, want one finding of pid 7 with %q", findings, want)
