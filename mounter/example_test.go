@@ -63,6 +63,6 @@ func Example() {
 // The server of a driver: the errors of its methods get the codes that CSI wants.
 func Example_server() {
 	server := grpc.NewServer(grpc.UnaryInterceptor(csicode.Interceptor))
-	defer server.Stop()
 	// csi.RegisterNodeServer(server, …)
+	server.Stop()
 }

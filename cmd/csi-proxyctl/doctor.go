@@ -97,14 +97,18 @@ func (a *connection) printFindings(c *cobra.Command, findings []doctor.Finding, 
 		Missing  []string         `json:"missing"`
 	}{append([]doctor.Finding{}, findings...), append([]string{}, missing...)}, names: names,
 		rows: findingsRows(findings, brief(findings, missing), doctor.Finding.Brief),
-		wide: findingsRows(findings, missing, func(f doctor.Finding) ([]doctor.Evidence, []string) { return f.Evidence, f.Do })})
+		wide: findingsRows(findings, missing, func(f doctor.Finding) ([]doctor.Evidence, []string) {
+			return f.Evidence, f.Do
+		})})
 }
 
 // brief returns the first of what is missing that no finding says.
 func brief(findings []doctor.Finding, missing []string) []string {
 	const most = 5
 	missing = slices.DeleteFunc(slices.Clone(missing), func(line string) bool {
-		return slices.ContainsFunc(findings, func(f doctor.Finding) bool { return slices.Contains(f.Evidence, doctor.Evidence{Line: line}) })
+		return slices.ContainsFunc(findings, func(f doctor.Finding) bool {
+			return slices.Contains(f.Evidence, doctor.Evidence{Line: line})
+		})
 	})
 	if more := len(missing) - most; more > 0 {
 		missing = append(missing[:most], fmt.Sprintf("and %d lines more: csi-proxyctl doctor -o wide", more))

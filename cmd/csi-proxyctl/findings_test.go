@@ -95,8 +95,8 @@ func everyFinding() []doctor.Facts {
 			Operations: []*admin.Operation{{Name: "Mkdir", Call: true, Age: durationpb.New(9 * time.Second)},
 				{Name: "Rescan", Call: true, Age: durationpb.New(time.Minute)},
 				{Name: "WriteVolumeCache", Call: true, Age: durationpb.New(time.Hour)}},
-			Limits: &admin.Limits{Calls: &admin.Usage{Used: 9, Limit: 9}, Clients: []*admin.Client{
-				{Connections: &admin.Usage{Used: 1, Limit: 1}}}},
+			Limits: []*admin.Limit{{What: "calls", Used: 9, Most: 9},
+				{Process: "pid 7", What: "connections", Used: 1, Most: 1}},
 			Policy:            &admin.PolicyDecisions{File: `C:\k\policy.yaml`, Refused: 1},
 			MissingPrivileges: []*admin.Privilege{{Name: "SeLoadDriverPrivilege", NeededFor: "finding new disks: Rescan"}},
 		},

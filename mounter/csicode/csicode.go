@@ -27,7 +27,7 @@ func Interceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, h
 		return answer, nil
 	}
 	s := status.Convert(err).Proto()
-	s.Code, s.Message = int32(Of(path.Base(info.FullMethod), err)), err.Error() //nolint:gosec // codes are small
+	s.Code, s.Message = int32(Of(path.Base(info.FullMethod), err)), err.Error()
 	return nil, status.ErrorProto(s)
 }
 

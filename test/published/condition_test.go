@@ -90,7 +90,7 @@ func TestConditionOfShare(t *testing.T) {
 		t.Log(c.what)
 		illAt(t, m, c.reason, staging, publish)
 		for _, kind := range []error{csiproxy.ErrServerUnreachable, csiproxy.ErrCredentials, csiproxy.ErrShareNotFound} {
-			if v, _ := m.GetVolume(t.Context(), staging); errors.Is(v.SizeErr, kind) != (kind == c.kind) {
+			if v, _ := m.GetVolume(t.Context(), staging); errors.Is(v.SizeErr, kind) != errors.Is(c.kind, kind) {
 				t.Errorf("the sizes fail with %v, and it is %q: %v", v.SizeErr, kind, errors.Is(v.SizeErr, kind))
 			}
 		}

@@ -13,37 +13,39 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
+	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
-	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
 
 // TestAgentKilledBeforeTheFirstStep: a group that was not called yet is waited for when the agent dies, as others are.
 // An error says whether the agent is gone or only the group's pipe, and which pipe, and is of one kind.
 func TestAgentKilledBeforeTheFirstStep(t *testing.T) {
 	k := killed{dir: testnode.ShortDir(t)}
-	client := func(o csiproxy.Options) *mounter.Mounter {
+	client := func(o csiproxy.Options) *csiproxy.Client {
 		o.SocketDir = k.sockets()
 		c := csiproxy.New(o)
 		t.Cleanup(func() { _ = c.Close() })
-		return mounter.New(c)
+		return c
 	}
-	known := func(restart time.Duration) *mounter.Mounter {
-		m := client(csiproxy.Options{Restart: restart})
-		if _, err := m.PathExists(t.Context(), `C:\var\lib\kubelet`); err != nil {
+	known := func(restart time.Duration) *csiproxy.Client {
+		c := client(csiproxy.Options{Restart: restart})
+		if _, err := c.Disk.ListDiskIDs(t.Context(), &disk.ListDiskIDsRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		return m
+		return c
 	}
-	stage := func(m *mounter.Mounter) error {
-		_, err := m.StageDisk(t.Context(), mounter.ByNumber(77), `C:\var\lib\kubelet\x`, mounter.StageOptions{})
+	stage := func(c *csiproxy.Client) error {
+		_, err := c.NodeSteps.StageDisk(t.Context(), &nodesteps.StageDiskRequest{TargetPath: `C:\var\lib\kubelet\x`,
+			Disk: &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: 77}})
 		return err
 	}
 	wants := func(what string, err, kind error, code codes.Code, text string) {
 		t.Helper()
-		if errors.Is(err, csiproxy.ErrNoAgent) != (kind == csiproxy.ErrNoAgent) || !errors.Is(err, kind) ||
-			errors.Is(err, csiproxy.ErrUnsupported) != (kind == csiproxy.ErrUnsupported) ||
+		if errors.Is(err, csiproxy.ErrNoAgent) && errors.Is(err, csiproxy.ErrUnsupported) || !errors.Is(err, kind) ||
 			status.Code(err) != code || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v (%v), want only %v (%v) with %q", what, err, status.Code(err), kind, code, text)
 		}
@@ -66,7 +68,7 @@ func TestAgentKilledBeforeTheFirstStep(t *testing.T) {
 		}
 		return `\\.\pipe\csi-proxy-` + group + "-" + v.String()
 	}})
-	_, err := partial.DeviceOf(t.Context(), `C:\var\lib\kubelet`)
+	_, err := partial.Volume.ListVolumesOnDisk(t.Context(), &volume.ListVolumesOnDiskRequest{})
 	wants("a pod without a pipe", err, csiproxy.ErrNoAgent, codes.Unavailable,
 		`the pipe \\.\pipe\csi-proxy-elsewhere-v2alpha1 is not in this pod`)
 	agent.Kill()

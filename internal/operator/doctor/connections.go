@@ -122,7 +122,8 @@ func (r *report) unused(byServer map[string][]string) {
 	if total > 0 {
 		r.add(severity, "unused-smb-mappings",
 			fmt.Sprintf("no link leads to mapped shares, %d in all: their servers refuse another account meanwhile", total),
-			said(evidence...), "csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
+			said(evidence...),
+			"csi-proxyctl smb list -o wide, and for each share that no program uses: csi-proxyctl smb unmap SHARE")
 	}
 }
 
