@@ -14,7 +14,7 @@ abi) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [clang]=clang [objcop
 fakes) needed=([x86_64-w64-mingw32-gcc]=gcc-mingw-w64-x86-64 [sgdisk]=gdisk) ;;
 clients) needed=([protoc]=protobuf-compiler) ;;
 page) needed=([chromium]=chromium) ;;
-docs) needed=([git]=git [curl]=curl) ;;
+docs) needed=([git]=git [curl]=curl [pkill]=procps) ;;
 zip) needed=([zip]=zip [unzip]=unzip) ;;
 *)
 	echo "usage: $0 run|test|race|abi|fakes|clients|page|docs|zip" >&2

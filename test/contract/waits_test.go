@@ -27,7 +27,7 @@ func stageLate(ctx context.Context, n *caller.Node, name string) error {
 	return err
 }
 
-// isOpen tells whether the agent still serves a call. The caller of a canceled call learns its end earlier.
+// isOpen reports whether the agent still serves a call. The caller of a canceled call learns its end earlier.
 func isOpen(e *nodeapi.JournalEntry) bool { return e.GetSequence() == 0 }
 
 // One call too many that waits for its disk is refused at once, so that a driver's other calls on the connection are
