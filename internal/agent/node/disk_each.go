@@ -6,15 +6,23 @@ import (
 	"fmt"
 	"sync"
 
+	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// diskAnswer is the answer of one disk.
-type diskAnswer[T any] struct {
-	number uint32
-	value  T
+// A foundDisk is a disk as a look at all disks found it, as far as the look asked.
+type foundDisk struct {
+	number  uint32 // changes when disks come and go
+	ids     DiskIDs
+	model   string            // older versions of Windows give 16 characters
+	busType uint32            // known also of a disk without an address; or busUnread
+	path    string            // of its device interface
+	address DiskLocation      // the zero value: it has none
+	layout  win32.DriveLayout // on a bus with LUNs
+	lun     string            // by which a driver may find it; empty: none
+	facts   *admin.Disk       // for an operator
 }
 
 // unknownDisk is a disk that is present and does not answer.
@@ -24,7 +32,7 @@ type unknownDisk struct {
 }
 
 // eachDisk asks all present disks in parallel. Those that fail are left out, as the call's gaps; if all do, it fails.
-func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]diskAnswer[T], error) {
+func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]T, error) {
 	paths, err := o.diskInterfaces()
 	if err != nil {
 		return nil, err
@@ -44,12 +52,11 @@ func (o *op) diskInterfaces() ([]string, error) {
 	return paths, nil
 }
 
-// disksAt asks the disks of device interfaces in parallel. A disk that fails may be on its way out.
-func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (found []diskAnswer[T],
-	unknown []unknownDisk) {
+// disksAt asks the disks of device interfaces in parallel. A disk that fails is unknown, unless it has gone meanwhile.
+func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (found []T, unknown []unknownDisk) {
 	var numbers sync.Map // by device interface, as soon as they are known
 	answers := forEach(o, paths, operation.DeviceInterface,
-		func(o *op, path string) (diskAnswer[T], error) { return oneDisk(o, path, &numbers, f) })
+		func(o *op, path string) (T, error) { return oneDisk(o, path, &numbers, f) })
 	for i, a := range answers {
 		if a.Err == nil {
 			found = append(found, a.Value)
@@ -57,15 +64,17 @@ func disksAt[T any](o *op, paths []string, f func(o *op, d *disk) (T, error)) (f
 		}
 		o.log().Info("A disk is left out of the list", "device", paths[i], "err", a.Err)
 		errdefs.LeftOut(o.run.Context, a.Err)
-		number, _ := numbers.Load(paths[i])
-		known, _ := number.(*uint32)
-		unknown = append(unknown, unknownDisk{known, a.Err})
+		if !errdefs.IsMissing(a.Err) {
+			number, _ := numbers.Load(paths[i])
+			known, _ := number.(*uint32)
+			unknown = append(unknown, unknownDisk{known, a.Err})
+		}
 	}
 	return found, unknown
 }
 
 func oneDisk[T any](o *op, path string, numbers *sync.Map,
-	f func(o *op, d *disk) (T, error)) (found diskAnswer[T], err error) {
+	f func(o *op, d *disk) (T, error)) (found T, err error) {
 	h, err := o.kernel.OpenDevice(path, 0)
 	if err != nil {
 		return found, err
@@ -84,9 +93,7 @@ func oneDisk[T any](o *op, path string, numbers *sync.Map,
 		return found, err
 	}
 	defer restore()
-	found.number = number.DeviceNumber
-	found.value, err = f(o, &disk{Handle: h, number: number.DeviceNumber, path: path})
-	return found, err
+	return f(o, &disk{Handle: h, number: number.DeviceNumber, path: path})
 }
 
 // contentOfDisk names what an online disk without a data partition holds, "" for a blank one.

@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,22 +31,19 @@ type DiskIDs struct {
 // ListDiskIDs returns the identifiers of every disk, offline and raw ones included. One that a disk lacks is empty.
 func (d *Disks) ListDiskIDs(ctx context.Context, _ *api.ListDiskIDsRequest) (*api.ListDiskIDsResponse, error) {
 	return run(ctx, d.node, operation.On("ListDiskIDs"), func(o *op) (*api.ListDiskIDsResponse, error) {
-		ids, err := o.diskIDs()
-		all := make(map[uint32]*api.DiskIDs, len(ids))
-		for number, id := range ids {
-			all[number] = &api.DiskIDs{Page83: id.Page83, SerialNumber: id.SerialNumber}
+		found, err := o.diskIDs()
+		all := make(map[uint32]*api.DiskIDs, len(found))
+		for _, d := range found {
+			all[d.number] = &api.DiskIDs{Page83: d.ids.Page83, SerialNumber: d.ids.SerialNumber}
 		}
 		return &api.ListDiskIDsResponse{DiskIDs: all}, err
 	})
 }
 
-func (o *op) diskIDs() (map[uint32]DiskIDs, error) {
-	ids := map[uint32]DiskIDs{}
-	found, err := eachDisk(o, func(o *op, d *disk) (DiskIDs, error) { return d.ids(o.run.Context), nil })
-	for _, disk := range found {
-		ids[disk.number] = disk.value
-	}
-	return ids, err
+func (o *op) diskIDs() ([]foundDisk, error) {
+	return eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
+		return foundDisk{number: d.number, ids: d.ids(o.run.Context)}, nil
+	})
 }
 
 func (d *disk) ids(ctx context.Context) DiskIDs {
@@ -104,16 +100,17 @@ func (d *Disks) GetDiskNumberByName(ctx context.Context,
 }
 
 func (o *op) diskNamed(name string) (uint32, error) {
-	ids, err := o.diskIDs()
+	disks, err := o.diskIDs()
 	if err != nil {
 		return 0, err
 	}
 	var found []uint32
-	for _, number := range slices.Sorted(maps.Keys(ids)) {
-		if ids[number].Page83 == name {
-			found = append(found, number)
+	for _, d := range disks {
+		if d.ids.Page83 == name {
+			found = append(found, d.number)
 		}
 	}
+	slices.Sort(found)
 	switch len(found) {
 	case 0:
 		return 0, errdefs.NotFound.Errorf(reason.DiskNotFound,

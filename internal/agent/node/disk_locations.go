@@ -22,13 +22,6 @@ type DiskLocation struct {
 	LUNID   string // empty if a driver must not find the disk by it
 }
 
-// diskPlace is a disk with the facts that decide whether it has a LUN.
-type diskPlace struct {
-	location DiskLocation
-	busType  uint32
-	layout   win32.DriveLayout
-}
-
 // ListDiskLocations returns the address of every disk that has one, offline disks included. The driver that looks for
 // LUNs takes the first disk with the right one, on any adapter, and partitions, formats or mounts it. So only a disk
 // that a cloud or an array may have attached there has a LUN: not one on a bus without LUNs, nor one that Windows
@@ -36,72 +29,69 @@ type diskPlace struct {
 func (d *Disks) ListDiskLocations(ctx context.Context,
 	_ *api.ListDiskLocationsRequest) (*api.ListDiskLocationsResponse, error) {
 	return run(ctx, d.node, operation.On("ListDiskLocations"), func(o *op) (*api.ListDiskLocationsResponse, error) {
-		found, err := o.diskLocations()
+		found, err := eachDisk(o, func(_ *op, d *disk) (foundDisk, error) { return d.located() })
+		if err == nil {
+			err = o.findLUNs(found)
+		}
 		all := make(map[uint32]*api.DiskLocation, len(found))
-		for number, l := range found {
-			all[number] = &api.DiskLocation{Adapter: l.Adapter, Bus: l.Bus, Target: l.Target, LUNID: l.LUNID}
+		for _, d := range found {
+			if at := d.address; d.hasAddress() { // else it is left out rather than guessed
+				all[d.number] = &api.DiskLocation{Adapter: at.Adapter, Bus: at.Bus, Target: at.Target, LUNID: d.lun}
+			}
 		}
 		return &api.ListDiskLocationsResponse{DiskLocations: all}, err
 	})
 }
 
-func (o *op) diskLocations() (map[uint32]DiskLocation, error) {
-	found, err := eachDisk(o, func(_ *op, d *disk) (*diskPlace, error) {
-		location, err := d.location()
-		if unknownRequest(err) {
-			return nil, nil //nolint:nilnil // Storage Spaces and some virtual disks have no address: leave them out rather than guess
-		}
-		if err != nil {
-			return nil, err
-		}
-		device, err := d.storageDevice()
-		if err != nil && !unknownRequest(err) {
-			return nil, err
-		}
-		return d.placed(location, device.BusType)
-	})
-	if err != nil {
-		return nil, err
+// located asks a disk for what findLUNs needs.
+func (d *disk) located() (found foundDisk, err error) {
+	found.number = d.number
+	if found.address, err = d.location(); err != nil || !found.hasAddress() {
+		return found, err
 	}
-	return o.withLUNs(found)
+	device, err := d.storageDevice()
+	if err != nil && !unknownRequest(err) {
+		return found, err
+	}
+	found.busType = device.BusType
+	found.layout, err = d.layoutOnBus(found.busType)
+	return found, err
 }
 
-// withLUNs returns the addresses of disks, with a LUN where drivers may find the disk by it.
-func (o *op) withLUNs(found []diskAnswer[*diskPlace]) (map[uint32]DiskLocation, error) {
+// findLUNs gives those disks a LUN that drivers may find by it.
+func (o *op) findLUNs(found []foundDisk) error {
 	windows, err := o.systemUse()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	own, err := o.adaptersOfWindows(found, windows)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	locations := map[uint32]DiskLocation{}
-	for _, disk := range found {
-		if disk.value == nil {
-			continue
+	for i, d := range found {
+		if d.mayHaveLUN(windows) && !slices.Contains(own, d.address.Adapter) {
+			found[i].lun = d.address.LUNID
 		}
-		location := disk.value.location
-		if !mayHaveLUN(disk, windows) || slices.Contains(own, location.Adapter) {
-			location.LUNID = ""
-		}
-		locations[disk.number] = location
 	}
-	return locations, nil
+	return nil
 }
 
-func (d *disk) placed(location DiskLocation, busType uint32) (*diskPlace, error) {
-	placed := &diskPlace{location: location, busType: busType}
+// layoutOnBus is layout for a disk on a bus with LUNs. On others, what the disk holds makes no difference.
+func (d *disk) layoutOnBus(busType uint32) (win32.DriveLayout, error) {
 	if !hasLUN(busType) {
-		return placed, nil // what it holds makes no difference
+		return win32.DriveLayout{}, nil
 	}
-	var err error
-	placed.layout, err = d.layout()
-	return placed, err
+	return d.layout()
 }
 
+func (d foundDisk) hasAddress() bool { return d.address != DiskLocation{} }
+
+// location returns the address of a disk, the zero value if it has none, as in Storage Spaces and on some hypervisors.
 func (d *disk) location() (DiskLocation, error) {
 	address, err := query(d, win32.IOCTL_SCSI_GET_ADDRESS, nil, 8, win32.ParseSCSIAddress)
+	if unknownRequest(err) {
+		return DiskLocation{}, nil
+	}
 	if err != nil {
 		return DiskLocation{}, err
 	}
@@ -129,37 +119,36 @@ func hasLUN(busType uint32) bool {
 }
 
 // mayHaveLUN reports whether drivers may find a disk by its LUN, as far as that does not depend on its adapter.
-func mayHaveLUN(d diskAnswer[*diskPlace], windows systemUses) bool {
-	return d.value != nil && hasLUN(d.value.busType) && windows.reason(d.number, d.value.layout) == ""
+func (d foundDisk) mayHaveLUN(windows systemUses) bool {
+	return d.hasAddress() && hasLUN(d.busType) && windows.reason(d.number, d.layout) == ""
 }
 
 // adaptersOfWindows returns the adapters of the disks that Windows starts from, unless they are the machine's only ones
 // of their kind: then its data disks are there as well. On Azure, the temporary disk is at the system disk's adapter,
 // and data disks are at a second adapter, which every machine has.
-func (o *op) adaptersOfWindows(found []diskAnswer[*diskPlace], windows systemUses) ([]string, error) {
+func (o *op) adaptersOfWindows(found []foundDisk, windows systemUses) ([]string, error) {
 	var own []string
 	for _, number := range windows.startDisks() {
-		i := slices.IndexFunc(found, func(d diskAnswer[*diskPlace]) bool { return d.number == number })
+		i := slices.IndexFunc(found, func(d foundDisk) bool { return d.number == number })
 		if i < 0 {
 			return nil, errdefs.Unavailable.Errorf(reason.NotAnswering,
 				"disk %d, from which Windows starts, does not report its address", number)
 		}
 		start := found[i]
-		if start.value == nil || slices.Contains(own, start.value.location.Adapter) {
+		if !start.hasAddress() || slices.Contains(own, start.address.Adapter) {
 			continue
 		}
-		beside := func(d diskAnswer[*diskPlace]) bool {
-			return mayHaveLUN(d, windows) && d.value.location.Adapter == start.value.location.Adapter
-		}
-		if !slices.ContainsFunc(found, beside) {
+		if !slices.ContainsFunc(found, func(d foundDisk) bool {
+			return d.mayHaveLUN(windows) && d.address.Adapter == start.address.Adapter
+		}) {
 			continue // no LUN depends on it
 		}
-		others, err := o.adaptersOn(start.value.busType)
+		others, err := o.adaptersOn(start.busType)
 		if err != nil {
 			return nil, err
 		}
 		if others != 1 { // 0: Windows does not tell
-			own = append(own, start.value.location.Adapter)
+			own = append(own, start.address.Adapter)
 		}
 	}
 	return own, nil

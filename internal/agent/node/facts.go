@@ -39,70 +39,60 @@ func (d *Disks) Facts(ctx context.Context, contents bool) (Seen[*api.Disk], erro
 		seen.addUnknown("which disk is the system's, and the addresses of the disks", err)
 		paths, err := askApart(o, "the list of disks", (*op).diskInterfaces)
 		seen.addUnknown("which disks there are", err)
-		found, unknown := disksAt(o, paths, func(o *op, d *disk) (diskFacts, error) { return o.diskFacts(d, contents) })
-		var places []diskAnswer[*diskPlace]
-		for _, disk := range found {
+		found, unknown := disksAt(o, paths, func(o *op, d *disk) (foundDisk, error) { return o.diskFacts(d, contents) })
+		located := false
+		if o.windows != nil && len(found) > 0 {
+			err := o.findLUNs(found)
+			seen.addUnknown("the addresses of the disks", err)
+			located = err == nil
+		}
+		for _, d := range found {
 			if o.windows != nil {
-				disk.value.System = new(windows.useOf(disk.number) == runsFrom)
+				d.facts.System = new(windows.useOf(d.number) == runsFrom)
 			}
-			seen.All = append(seen.All, disk.value.Disk)
-			places = append(places, diskAnswer[*diskPlace]{disk.number, disk.value.place})
+			if at := d.address; located {
+				d.facts.Adapter, d.facts.Bus, d.facts.Target, d.facts.Lun = at.Adapter, at.Bus, at.Target, d.lun
+			}
+			seen.All = append(seen.All, d.facts)
 		}
 		for _, d := range unknown {
-			if !errdefs.IsMissing(d.err) { // else it has gone meanwhile
-				seen.All = append(seen.All, &api.Disk{Number: d.number, Unknown: d.err.Error(),
-					Unanswered: errdefs.IsUnanswered(d.err)})
-			}
+			seen.All = append(seen.All, &api.Disk{Number: d.number, Unknown: d.err.Error(),
+				Unanswered: errdefs.IsUnanswered(d.err)})
 		}
 		byNumber := func(a, b *api.Disk) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) }
 		slices.SortStableFunc(seen.All, byNumber)
-		if o.windows != nil && len(places) > 0 {
-			locations, err := o.withLUNs(places)
-			seen.addUnknown("the addresses of the disks", err)
-			for _, d := range seen.All {
-				at := locations[d.GetNumber()]
-				d.Adapter, d.Bus, d.Target, d.Lun = at.Adapter, at.Bus, at.Target, at.LUNID
-			}
-		}
 		return seen, nil
 	})
 }
 
-// diskFacts are the facts about a disk, and its place, by which its address is decided; nil: it has none.
-type diskFacts struct {
-	*api.Disk
-	place *diskPlace
-}
-
-func (o *op) diskFacts(d *disk, contents bool) (facts diskFacts, err error) {
+func (o *op) diskFacts(d *disk, contents bool) (found foundDisk, err error) {
 	geometry, err := d.geometry()
 	if err != nil {
-		return facts, err
+		return found, err
 	}
 	state, err := d.state()
 	if err != nil {
-		return facts, err
+		return found, err
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return facts, err
+		return found, err
 	}
 	ids, device := d.identify(o.run.Context)
-	facts.Disk = &api.Disk{
+	facts := &api.Disk{
 		Number: &d.number, SizeBytes: geometry.DiskSize, Style: layout.Style.String(), Online: state.online,
 		ReadOnly:     d.isReadOnly(state),
 		SerialNumber: ids.SerialNumber, Page83: ids.Page83,
 	}
+	found = foundDisk{number: d.number, layout: layout, facts: facts}
 	if state.online {
 		o.node.taken.Delete(d.number)
 	} else {
 		facts.TakenVolumes, facts.TakenOffline = o.takenVolumes(d, layout)
 	}
 	if device != nil {
-		facts.BusType = busTypeName(device.BusType)
-		if location, err := d.location(); err == nil {
-			facts.place = &diskPlace{location, device.BusType, layout}
-		}
+		facts.BusType, found.busType = busTypeName(device.BusType), device.BusType
+		found.address, _ = d.location() // without it, the disk is shown without one
 	}
 	for _, p := range layout.Partitions {
 		if p.Length != 0 {
@@ -115,7 +105,7 @@ func (o *op) diskFacts(d *disk, contents bool) (facts diskFacts, err error) {
 			facts.Unknown, facts.Unanswered = err.Error(), errdefs.IsUnanswered(err)
 		}
 	}
-	return facts, nil
+	return found, nil
 }
 
 // Facts looks at each volume that lies on disks. What Windows does not tell of it is marked as unknown.

@@ -19,12 +19,10 @@ func (d *Disks) Count(ctx context.Context) (map[DiskCondition]int, error) {
 		paths, err := o.diskInterfaces()
 		found, unknown := disksAt(o, paths, func(_ *op, d *disk) (diskState, error) { return d.state() })
 		for _, disk := range found {
-			counts[DiskCondition{Online: disk.value.online, ReadOnly: !disk.value.writable}]++
+			counts[DiskCondition{Online: disk.online, ReadOnly: !disk.writable}]++
 		}
-		for _, disk := range unknown {
-			if !errdefs.IsMissing(disk.err) { // else it has gone meanwhile
-				counts[DiskCondition{Unknown: true}]++
-			}
+		if len(unknown) > 0 {
+			counts[DiskCondition{Unknown: true}] = len(unknown)
 		}
 		return counts, err
 	})

@@ -17,27 +17,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// A foundDisk is a disk as a look at all disks found it.
-type foundDisk struct {
-	number  uint32 // changes when disks come and go
-	ids     DiskIDs
-	model   string     // older versions of Windows give 16 characters
-	busType uint32     // known also of a disk without an address; or busUnread
-	path    string     // of its device interface
-	place   *diskPlace // nil: it has no address
-	lun     string     // by which a driver may find it; empty: none
-}
-
 // String returns the disk with its marks, for errors.
 func (d foundDisk) String() string {
 	marks := []string{strconv.FormatUint(uint64(d.number), 10)}
-	var at DiskLocation
-	if d.place != nil {
-		at = d.place.location
-	}
 	for _, mark := range []struct{ name, value string }{
-		{"serial number", d.ids.SerialNumber}, {"page 83h", d.ids.Page83}, {"adapter", at.Adapter},
-		{"target", at.Target}, {"LUN", d.lun},
+		{"serial number", d.ids.SerialNumber}, {"page 83h", d.ids.Page83}, {"adapter", d.address.Adapter},
+		{"target", d.address.Target}, {"LUN", d.lun},
 	} {
 		if mark.value != "" {
 			marks = append(marks, mark.name+" "+mark.value)
@@ -63,64 +48,48 @@ func (d foundDisk) is(o *op, now *disk) error {
 				"identifier is %q and was %q. Nothing was changed; try again",
 			d.number, ids.SerialNumber, d.ids.SerialNumber, ids.Page83, d.ids.Page83)
 	}
-	if d.place == nil {
+	if !d.hasAddress() {
 		return nil
 	}
 	at, err := now.location()
-	if err == nil && at != d.place.location { // a clone
+	if err == nil && at != d.address { // a clone
 		err = errdefs.Unavailable.Errorf(reason.DiskChanged,
 			"disk %d is another disk now: its address is %+v and was %+v. Nothing was changed; try again",
-			d.number, at, d.place.location)
+			d.number, at, d.address)
 	}
 	return err
 }
 
 // look asks all disks for their marks, by number; for LUNs, also what they hold and whether Windows needs them.
 func (o *op) look(luns bool, before func(o *op, number uint32)) ([]foundDisk, error) {
-	answers, err := eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
+	disks, err := eachDisk(o, func(o *op, d *disk) (foundDisk, error) {
 		if before != nil {
 			before(o, d.number)
 		}
-		return d.facts(o, luns)
+		return d.marks(o, luns)
 	})
 	if err != nil {
 		return nil, err
 	}
-	var lun map[uint32]DiskLocation
 	if luns {
-		var places []diskAnswer[*diskPlace]
-		for _, a := range answers {
-			places = append(places, diskAnswer[*diskPlace]{a.number, a.value.place})
-		}
-		if lun, err = o.withLUNs(places); err != nil {
+		if err := o.findLUNs(disks); err != nil {
 			return nil, err
 		}
-	}
-	var disks []foundDisk
-	for _, a := range answers {
-		a.value.lun = lun[a.number].LUNID
-		disks = append(disks, a.value)
 	}
 	slices.SortFunc(disks, func(a, b foundDisk) int { return cmp.Compare(a.number, b.number) })
 	return disks, nil
 }
 
-func (d *disk) facts(o *op, luns bool) (foundDisk, error) {
+func (d *disk) marks(o *op, luns bool) (foundDisk, error) {
 	ids, device := d.identify(o.run.Context)
 	found := foundDisk{number: d.number, ids: ids, path: d.path, busType: busUnread}
 	if device != nil {
 		found.busType, found.model = device.BusType, strings.TrimSpace(win32.DeviceText(device.ProductID))
 	}
-	at, err := d.location()
-	switch {
-	case unknownRequest(err): // Storage Spaces and some virtual disks have no address
-		return found, nil
-	case err != nil:
-		return found, err
-	case luns:
-		found.place, err = d.placed(at, found.busType)
-	default:
-		found.place = &diskPlace{location: at}
+	var err error
+	found.address, err = d.location()
+	if luns && err == nil && found.hasAddress() {
+		found.layout, err = d.layoutOnBus(found.busType)
 	}
 	return found, err
 }

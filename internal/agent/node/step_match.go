@@ -139,10 +139,7 @@ func azureNVMeLUN(d foundDisk) (lun uint32, ok bool) {
 	if parts == nil {
 		return 0, false
 	}
-	address := uint64(0)
-	if d.place != nil {
-		address, _ = strconv.ParseUint(d.place.location.LUNID, 10, 8) // it is a number
-	}
+	address, _ := strconv.ParseUint(d.address.LUNID, 10, 8) // a number, or none
 	asHex, _ := strconv.ParseUint(parts[1], 16, 8)
 	asDecimal, err := strconv.ParseUint(parts[1], 10, 8)
 	switch {

@@ -36,8 +36,8 @@ func TestAzureNVMeLUN(t *testing.T) {
 		{"no path", "", 1, none},
 	} {
 		got := none
-		at := &diskPlace{location: DiskLocation{LUNID: strconv.Itoa(int(test.address))}}
-		if lun, ok := azureNVMeLUN(foundDisk{path: test.path, place: at}); ok {
+		at := DiskLocation{LUNID: strconv.Itoa(int(test.address))}
+		if lun, ok := azureNVMeLUN(foundDisk{path: test.path, address: at}); ok {
 			got = int(lun)
 		}
 		if got != test.want {

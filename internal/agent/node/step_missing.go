@@ -22,16 +22,19 @@ func (o *op) refuseMissing(s diskStep, there mounted) error {
 		return otherVolume("volume %s is mounted at %s, and may be %s; %s, or Unstage the path", there.id, s.target,
 			fmt.Sprintf(where, args...), repair)
 	}
-	disks, unknown := disksAt(o, paths, (*op).maySoonHaveVolumes)
-	for _, d := range disks {
-		if d.value != "" && d.number != s.number {
-			return refuse("bring it online or detach it", "on disk %d, which %s", d.number, d.value)
+	disks, unknown := disksAt(o, paths, func(_ *op, d *disk) (where string, err error) {
+		why, err := d.maySoonHaveVolumes()
+		if why != "" && d.number != s.number {
+			where = fmt.Sprintf("on disk %d, which %s", d.number, why)
+		}
+		return where, err
+	})
+	for _, where := range disks {
+		if where != "" {
+			return refuse("bring it online or detach it", "%s", where)
 		}
 	}
 	for _, d := range unknown {
-		if errdefs.IsMissing(d.err) {
-			continue
-		}
 		if d.number == nil {
 			return refuse("repair or detach it", "on a disk that does not answer, not even its number: %v", d.err)
 		}
@@ -56,7 +59,7 @@ func (o *op) refuseMissing(s diskStep, there mounted) error {
 }
 
 // maySoonHaveVolumes says why a disk has fewer volumes than it may have later, "" for none.
-func (*op) maySoonHaveVolumes(d *disk) (why string, err error) {
+func (d *disk) maySoonHaveVolumes() (why string, err error) {
 	state, err := d.state()
 	if err != nil {
 		return "", err
