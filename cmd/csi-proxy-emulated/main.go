@@ -62,7 +62,7 @@ func (o *options) start(ctx context.Context, c agent.Config) (_ app.Agent, err e
 		}
 		return s, err
 	}
-	if s.closePage, err = o.page.serve(ctx, l, s.Agent, o.WorkingDirs(), klog.FromContext(ctx)); err != nil {
+	if s.closePage, err = o.page.serve(l, s.Agent, o.WorkingDirs(), klog.FromContext(ctx)); err != nil {
 		return nil, errors.Join(err, l.Close(), s.Agent.Stop(ctx))
 	}
 	return s, nil

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,10 +13,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/page"
-	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
 // listen opens the page's address before the agent starts, so that a taken port is an error at the start. Without
@@ -35,51 +32,35 @@ func (f *pageFlags) listen() (net.Listener, error) {
 }
 
 // serve serves the page of an agent until stop is called.
-func (f *pageFlags) serve(ctx context.Context, l net.Listener, a *emulation.Agent, workingDirs []string,
-	logger klog.Logger) (stop func(), err error) {
-	c := page.Config{Harness: a.Harness, WorkingDirs: workingDirs, Hosts: f.hosts}
-	closeClient := func() {}
-	if !f.readOnly {
-		if c.Admin, err = adminclient.DialPath(ctx, a.Path(admin.EndpointName)); err != nil {
-			return nil, err
-		}
-		closeClient = func() { _ = c.Admin.Close() }
-	}
-	handler, err := page.New(c)
+func (f *pageFlags) serve(l net.Listener, a *emulation.Agent, workingDirs []string, logger klog.Logger) (stop func(),
+	err error) {
+	handler, err := page.New(page.Config{Harness: a.Harness, WorkingDirs: workingDirs, Hosts: f.hosts})
 	if err != nil {
-		closeClient()
 		return nil, err
 	}
-	logger.Info("serving the page", "url", "http://"+l.Addr().String()+"/", "readOnly", f.readOnly)
-	closePage := page.Serve(l, handler)
-	return func() {
-		closePage()
-		closeClient()
-	}, nil
+	logger.Info("serving the page", "url", "http://"+l.Addr().String()+"/")
+	return page.Serve(l, handler), nil
 }
 
 // pageFlags are the flags of the web page of an emulated node.
 type pageFlags struct {
-	address  string // host:port; empty: no page
-	readOnly bool
-	hosts    []string
+	address string // host:port; empty: no page
+	hosts   []string
 }
 
 func (f *pageFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.address, "ui", "",
-		"`address` (host:port) of a web page that shows the node and changes it; empty: none")
-	flags.BoolVar(&f.readOnly, "ui-read-only", false, "the web page only looks")
+	flags.StringVar(&f.address, "ui", "", "`address` (host:port) of a web page that shows the node; empty: none")
 	flags.Func("ui-hosts",
 		"`names` with commas by which browsers may reach the web page, besides those of this machine itself; needed for a "+
 			"-ui address that is not a loopback one", f.addHosts)
 }
 
 // check refuses an address that other machines could reach, unless the names by which they do are given: with a name of
-// its own choice, any site that a user visits could talk to the page.
+// its own choice, any site that a user visits could read the page.
 func (f *pageFlags) check() error {
 	if f.address == "" {
-		if f.readOnly || len(f.hosts) > 0 {
-			return errors.New("-ui-read-only and -ui-hosts go with -ui")
+		if len(f.hosts) > 0 {
+			return errors.New("-ui-hosts goes with -ui")
 		}
 		return nil
 	}
@@ -92,7 +73,7 @@ func (f *pageFlags) check() error {
 	}
 	at, err := netip.ParseAddr(name)
 	if loopback := name == "localhost" || err == nil && at.IsLoopback(); !loopback && len(f.hosts) == 0 {
-		return fmt.Errorf("-ui=%s lets other machines change the node: use 127.0.0.1, or name the page's hosts with "+
+		return fmt.Errorf("-ui=%s lets other machines see the node: use 127.0.0.1, or name the page's hosts with "+
 			"-ui-hosts", f.address)
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -97,14 +96,8 @@ func (b *browser) open(t *testing.T, url string) *tab {
 	in.session = target.SessionID
 	in.call("Emulation.setDeviceMetricsOverride",
 		map[string]any{"width": 1280, "height": 860, "deviceScaleFactor": 1, "mobile": false}, nil)
-	in.visit(url)
+	in.call("Page.navigate", map[string]any{"url": url}, nil)
 	return in
-}
-
-// visit goes to an address.
-func (b *tab) visit(url string) {
-	b.t.Helper()
-	b.call("Page.navigate", map[string]any{"url": url}, nil)
 }
 
 // read passes answers on until the browser has gone.
@@ -237,10 +230,4 @@ func (b *tab) fill(element, text string) {
 	b.click(element)
 	b.eval(element+`.select()`, nil)
 	b.call("Input.insertText", map[string]any{"text": text}, nil)
-}
-
-// named returns a script that finds the button of a text inside an element.
-func named(within, text string) string {
-	return fmt.Sprintf(`[...document.querySelectorAll(%q)].find(b => b.textContent === %q)`,
-		strings.TrimSpace(within+" button"), text)
 }

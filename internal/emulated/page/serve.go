@@ -9,13 +9,10 @@ import (
 	"time"
 )
 
-// answerTimeout is how long an answer may take: the page waits for formats and hanging calls.
-const answerTimeout = 5 * time.Minute
-
 // Serve answers the requests of a listener until stop is called, which gives running answers a moment to end.
 func Serve(l net.Listener, handler http.Handler) (stop func()) {
 	s := &http.Server{Handler: handler, MaxHeaderBytes: 8 << 10, ReadTimeout: 10 * time.Second,
-		WriteTimeout: answerTimeout, IdleTimeout: time.Minute}
+		WriteTimeout: time.Minute, IdleTimeout: time.Minute}
 	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)

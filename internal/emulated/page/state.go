@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,7 +18,6 @@ import (
 	adminapi "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -26,44 +27,45 @@ import (
 
 // state is what a page shows.
 type state struct {
-	ReadOnly  bool            `json:"readOnly"`
+	Agent     string          `json:"agent"`
 	Journal   json.RawMessage `json:"journal"` // a ListJournalResponse with the entries that are new
 	Tree      json.RawMessage `json:"tree"`    // a seen; null: as before
 	Version   uint64          `json:"version"` // of the tree
 	TreeError string          `json:"treeError,omitempty"`
 	Faults    []any           `json:"faults"`
-	Functions []string        `json:"functions,omitempty"` // which faults may disturb
-	Network   map[string]any  `json:"network"`             // what the control says of servers and portals
-	Detached  []any           `json:"detached"`            // the disks that were pulled out
+	Network   map[string]any  `json:"network"`  // what the control says of servers and portals
+	Detached  []any           `json:"detached"` // the disks that were pulled out
 }
 
-func (p *page) serveState(r *http.Request) (any, error) {
-	var has struct { // what the page has seen already
-		After uint64 // journal entries up to this sequence number
-		Tree  uint64 // version of the tree
+// serveState answers what is new to a page that has journal entries up to a number and a version of the tree.
+func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
+	after, err := strconv.ParseUint(r.FormValue("after"), 10, 64)
+	tree, err2 := strconv.ParseUint(r.FormValue("tree"), 10, 64)
+	if err = errors.Join(err, err2); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
-	if err := readJSON(r, &has); err != nil {
-		return nil, err
-	}
-	e := p.config.Harness
-	entries, err := e.ListJournal(r.Context(), &api.ListJournalRequest{After: has.After})
+	s, err := p.state(r.Context(), after, tree)
 	if err != nil {
-		return nil, err
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	s := state{ReadOnly: p.config.Admin == nil, Faults: []any{}}
-	if s.Journal, err = protojson.Marshal(entries); err != nil {
-		return nil, err
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(s) // a browser that went away needs no answer
+}
+
+func (p *page) state(ctx context.Context, after, tree uint64) (s state, err error) {
+	e := p.config.Harness
+	entries, err := e.ListJournal(ctx, &api.ListJournalRequest{After: after})
+	if err != nil {
+		return s, err
 	}
 	servers, portals := emulation.Network(e.Node)
-	s.Network = map[string]any{"servers": servers, "portals": portals}
-	if has.After == 0 {
-		s.Functions = kernel.Functions()
+	s = state{Agent: p.agent, Faults: []any{}, Network: map[string]any{"servers": servers, "portals": portals}}
+	if s.Journal, err = protojson.Marshal(entries); err != nil {
+		return s, err
 	}
-	active, err := e.ListFaults(r.Context(), nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range active.GetFaults() {
+	for _, f := range e.Faults.List() {
 		s.Faults = append(s.Faults, map[string]any{
 			"id": f.GetId(), "calls": faults.Calls(f.GetFault()), "effect": faults.Effect(f.GetFault()),
 			"skip": f.GetFault().GetSkip(), "times": f.GetFault().GetTimes(),
@@ -78,12 +80,11 @@ func (p *page) serveState(r *http.Request) (any, error) {
 		s.Detached = append(s.Detached, map[string]any{"name": filepath.Base(d.Bundle), // in the state directory
 			"serialNumber": d.SerialNumber, "sizeBytes": d.SizeBytes})
 	}
-	text, version, err := p.storage.refresh(r.Context(), entries.GetNewest(), len(entries.GetRunning()))
+	text, version, err := p.storage.refresh(ctx, entries.GetNewest(), len(entries.GetRunning()))
 	if err != nil {
 		s.TreeError = err.Error()
 	}
-	s.Version = version
-	if version != has.Tree {
+	if s.Version = version; version != tree {
 		s.Tree = text
 	}
 	return s, nil
