@@ -84,7 +84,8 @@ func (m *Mounter) Unmount(target string) error {
 		_, err = m.client.Volume.UnmountVolume(ctx,
 			&csiproxy.UnmountVolumeRequest{VolumeId: at.GetVolumeId(), TargetPath: target})
 	}
-	if err != nil && !isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrPathNotFound) {
+	if err != nil && !isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrOnShare,
+		csiproxy.ErrPathNotFound) {
 		return fmt.Errorf("unmounting %s: %w", target, err)
 	}
 	link, err := m.client.Filesystem.IsSymlink(ctx, &csiproxy.IsSymlinkRequest{Path: target})

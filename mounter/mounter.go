@@ -6,6 +6,7 @@
 // [Match] describes, [Mounter.StageShare], [Mounter.Publish], [Mounter.Expand], [Mounter.GetVolume]
 // and [Mounter.Unstage]. The agent does the whole step, runs it to its end when the caller gives up, and finishes it
 // when it is repeated after a failure or a crash anywhere. An agent without the group is csiproxy.ErrUnsupported.
+// [Mounter.StageISCSI] and [Mounter.UnstageISCSI] log in to a target before such a step, and out after it.
 //
 // A [Mounter] is also a mount.Interface of k8s.io/mount-utils, so that it can replace mount.New("") in a driver. Those
 // methods take no context, and are limited by the client's timeout. [Mounter.FormatAndMount] is a step as well; the

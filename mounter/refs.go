@@ -67,7 +67,7 @@ func (m *Mounter) GetMountRefs(path string) ([]string, error) {
 func (m *Mounter) volumeAt(ctx context.Context, path string) (string, error) {
 	answer, err := m.client.Volume.GetVolumeIDFromTargetPath(ctx,
 		&csiproxy.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrVolumeNotFound) {
+	if isAny(err, csiproxy.ErrNotMounted, csiproxy.ErrLink, csiproxy.ErrOnShare, csiproxy.ErrVolumeNotFound) {
 		return "", nil
 	}
 	return answer.GetVolumeId(), err

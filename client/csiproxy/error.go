@@ -120,6 +120,8 @@ var (
 		"is not within the working directories")
 	// ErrLink: the path is a link, which the call refuses, or has one on the way that is not followed.
 	ErrLink = because("link refused", []string{reason.LinkRefused})
+	// ErrOnShare: the path lies on a share, or leads to one, where a volume is wanted, as by Expand.
+	ErrOnShare = because("on a share", []string{reason.OnShare})
 	// ErrDirectoryNotEmpty: the directory has entries.
 	ErrDirectoryNotEmpty = because("directory not empty", []string{reason.DirectoryNotEmpty})
 	// ErrDiskNotFound: no disk has this number, or the volume's disk is gone.
@@ -155,10 +157,10 @@ var (
 	// ErrServiceNotRunning: a Windows service that the call needs is stopped.
 	ErrServiceNotRunning = because("service not running", []string{reason.ServiceNotRunning})
 	// ErrShareNotFound: the SMB server has no such share.
-	ErrShareNotFound = because("share not found", []string{"BAD_NET_NAME"})
+	ErrShareNotFound = because("share not found", []string{reason.BadNetName})
 	// ErrOtherCredentials: the node has a session with the SMB server under other credentials; the text names its share.
 	ErrOtherCredentials = because("session with other credentials",
-		[]string{"SESSION_CREDENTIAL_CONFLICT", "ALREADY_ASSIGNED"})
+		[]string{reason.SessionCredentialConflict, "ALREADY_ASSIGNED"})
 	// ErrServerUnreachable: the SMB server does not answer. A mapping that there was is kept.
 	ErrServerUnreachable error = &kind{text: "server unreachable", match: func(e *Error) bool {
 		return e.server || (e.Group == "smb" || e.Method == "StageShare") && e.Code == codes.Unavailable && e.Reason != ""

@@ -45,7 +45,7 @@ const (
 	NotADirectory = "NOT_A_DIRECTORY"
 	// NotMounted: no volume is mounted at the path.
 	NotMounted = "NOT_MOUNTED"
-	// OnShare: the path lies on a network share, where the call needs a local directory.
+	// OnShare: the path lies on a network share, or leads to one, where the call needs a local directory or a volume.
 	OnShare = "ON_SHARE"
 	// OtherVolumeMounted: another volume is mounted at the path.
 	OtherVolumeMounted = "OTHER_VOLUME_MOUNTED"
@@ -160,6 +160,20 @@ const (
 	TargetInUse = "TARGET_IN_USE"
 	// TargetNotFound: no discovery has found the target.
 	TargetNotFound = "TARGET_NOT_FOUND"
+)
+
+// File servers, by Windows' names; the call's code has the kind.
+const (
+	// AccessDenied: the account may not use the share, or the node forgot its credentials in a restart.
+	AccessDenied = "ACCESS_DENIED"
+	// BadNetName: the server has no such share.
+	BadNetName = "BAD_NET_NAME"
+	// BadNetPath: the server does not answer; UNAVAILABLE has further reasons.
+	BadNetPath = "BAD_NETPATH"
+	// LogonFailure: the user name or the password is wrong; UNAUTHENTICATED has further reasons.
+	LogonFailure = "LOGON_FAILURE"
+	// SessionCredentialConflict: the node has a session with the server under other credentials.
+	SessionCredentialConflict = "SESSION_CREDENTIAL_CONFLICT"
 )
 
 // Services and firmware.

@@ -197,15 +197,15 @@ func (d *driver) NodeGetVolumeHealth(ctx context.Context,
 	return &csi.NodeGetVolumeHealthResponse{VolumeHealth: health}, nil
 }
 
-// NodeExpandVolume grows the file system after the disk has grown. The path of a share, whose server decides its size,
-// is a link where Expand wants a volume.
+// NodeExpandVolume grows the file system after the disk has grown. The server of a share decides its
+// size.
 func (d *driver) NodeExpandVolume(ctx context.Context,
 	r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
 	if err := errors.Join(need("volume id", r.GetVolumeId()), need("volume path", r.GetVolumePath())); err != nil {
 		return nil, err
 	}
 	size, err := d.mounter.Expand(ctx, r.GetVolumePath(), r.GetCapacityRange().GetRequiredBytes())
-	if errors.Is(err, csiproxy.ErrLink) {
+	if errors.Is(err, csiproxy.ErrOnShare) {
 		return &csi.NodeExpandVolumeResponse{}, nil
 	}
 	return &csi.NodeExpandVolumeResponse{CapacityBytes: size.Disk}, err

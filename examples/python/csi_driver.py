@@ -121,8 +121,8 @@ class Driver:
     def NodeGetVolumeStats(self, request, seconds):
         need(request, "volume_id", "volume_path")
         volume = self.steps.GetVolume(seconds, target_path=request.volume_path)
-        if not volume.total_bytes:
-            raise Refused(CODE.NOT_FOUND if volume.reason == "NOT_MOUNTED" else CODE.UNAVAILABLE, volume.message)
+        if volume.code:
+            raise Refused(next(code for code in CODE if code.value[0] == volume.code), volume.message)
         usage = csi.VolumeUsage(
             unit=csi.VolumeUsage.BYTES, total=volume.total_bytes, used=volume.used_bytes, available=volume.available_bytes)
         return csi.NodeGetVolumeStatsResponse(usage=[usage])
@@ -132,7 +132,7 @@ class Driver:
         try:
             size = self.steps.Expand(seconds, target_path=request.volume_path, size_bytes=request.capacity_range.required_bytes)
         except grpc.RpcError as error:
-            if reason(error) != "LINK_REFUSED":
+            if reason(error) != "ON_SHARE":
                 raise
             return csi.NodeExpandVolumeResponse()  # a share, whose server decides its size
         return csi.NodeExpandVolumeResponse(capacity_bytes=size.disk_bytes)

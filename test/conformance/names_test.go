@@ -86,6 +86,7 @@ const (
 	abnormal   meaning = "something is wrong"
 	condition  meaning = "condition in words"
 	conditions meaning = "condition for programs"
+	sizeCode   meaning = "code without sizes"
 )
 
 // meaningOf returns the meaning of a field, "" for a field that these tests do not know.
@@ -117,6 +118,7 @@ func meaningOf(field string) meaning {
 		"eui64": eui64, "vsphere_uuid": diskUUID, "model": model,
 		"iscsi_disk": iscsiDisk, "read_only": readOnly, "keep_size": keepSize, "access": access,
 		"expected": expected, "disk_bytes": diskTotal, "abnormal": abnormal, "message": condition, "reason": conditions,
+		"code": sizeCode,
 		"name": serviceName, "serial_number": serial, "display_name": displayName, "start_type": startType, "status": state,
 	}[field]
 }

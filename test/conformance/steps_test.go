@@ -183,6 +183,7 @@ func stepScenarios() map[string]scenario {
 					r := d.must("GetVolume", values{path: at})
 					same(d.t, r.get(abnormal).Bool(), false)
 					same(d.t, r.get(conditions).String(), "")
+					same(d.t, r.get(sizeCode).Int(), 0)
 					same(d.t, r.get(volume).String(), id)
 					of := d.usage(at)
 					if of[0] < gib-32<<20 || of[0] > gib || of[1] <= 0 || of[2] <= 0 || of[1]+of[2] != of[0] {

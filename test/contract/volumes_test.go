@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
@@ -211,7 +212,7 @@ func TestVolumesOfOneDiskAreResizedOneByOne(t *testing.T) {
 	<-reached
 	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	n.Code(resize(soon, ids[1]), codes.DeadlineExceeded)
+	n.Refused(resize(soon, ids[1]), codes.DeadlineExceeded, reason.StillRunning)
 	if now := partitions(n, 1); !slices.Equal(now, before) {
 		t.Errorf("while one volume is being resized, the other's partition grew: %d bytes, were %d", now, before)
 	}

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -77,14 +80,14 @@ func TestConditionOfShare(t *testing.T) {
 	}{
 		{"the server is down", reason.NotAnswering, csiproxy.ErrServerUnreachable, func() { n.StopSMBServer("fs.emulated") },
 			func() { n.StartSMBServer("fs.emulated") }},
-		{"the share is gone", "BAD_NET_NAME", csiproxy.ErrShareNotFound, func() { n.RemoveSMBShare("fs.emulated", "share") },
+		{"the share is gone", reason.BadNetName, csiproxy.ErrShareNotFound, func() { n.RemoveSMBShare("fs.emulated", "share") },
 			func() { n.AddSMBShare("fs.emulated", "share") }},
-		{"the password is another", "LOGON_FAILURE", csiproxy.ErrCredentials, func() { n.SetSMBPassword("csi", "rotated") },
+		{"the password is another", reason.LogonFailure, csiproxy.ErrCredentials, func() { n.SetSMBPassword("csi", "rotated") },
 			func() { n.SetSMBPassword("csi", "csi-password") }},
-		{"the account may not read it", "ACCESS_DENIED", nil, func() {
+		{"the account may not read it", reason.AccessDenied, nil, func() {
 			end = n.Fail(csiproxytest.Calls{Function: "OpenFile", Object: `\UNC\`}, csiproxytest.ERROR_ACCESS_DENIED)
 		}, func() { end() }},
-		{"the node rebooted", "ACCESS_DENIED", nil, n.Reboot, stage}, // and forgot the credentials of the mapping
+		{"the node rebooted", reason.AccessDenied, nil, n.Reboot, stage}, // and forgot the credentials of the mapping
 	} {
 		c.breaks()
 		t.Log(c.what)
@@ -97,7 +100,8 @@ func TestConditionOfShare(t *testing.T) {
 		c.heal()
 		wellAt(t, m, "share", staging, publish)
 	}
-	hung := csiproxy.SizeError(&csiproxy.GetVolumeResponse{Reason: reason.NotAnswering, VolumeId: `\\?\Volume{1}\`})
+	hung := csiproxy.SizeError(&csiproxy.GetVolumeResponse{Reason: reason.NotAnswering,
+		Code: int32(codes.Unavailable), VolumeId: `\\?\Volume{1}\`})
 	if errors.Is(hung, csiproxy.ErrServerUnreachable) {
 		t.Errorf("a volume that hangs has no server: %v", hung)
 	}
@@ -118,13 +122,21 @@ func wellAt(t *testing.T, m *mounter.Mounter, what string, paths ...string) {
 	}
 }
 
+// codeWithoutSizes is the code of a NodeGetVolumeStats by what is wrong.
+var codeWithoutSizes = map[string]codes.Code{
+	reason.NearlyFull: codes.OK, "DISK_CORRUPT": codes.FailedPrecondition, reason.NotFormatted: codes.FailedPrecondition,
+	reason.DiskNotFound: codes.NotFound, reason.NotMounted: codes.NotFound, reason.NotAnswering: codes.Unavailable,
+	reason.BadNetName: codes.NotFound, reason.LogonFailure: codes.Unauthenticated,
+	reason.AccessDenied: codes.PermissionDenied,
+}
+
 func illAt(t *testing.T, m *mounter.Mounter, why string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		c, err := m.GetVolume(t.Context(), path)
 		named := strings.Contains(strings.ToLower(c.Message), strings.ToLower(strings.ReplaceAll(path, "/", `\`)))
-		sized := why == reason.NearlyFull
-		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil || (c.SizeErr == nil) != sized ||
+		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil ||
+			status.Code(c.SizeErr) != codeWithoutSizes[why] ||
 			why == reason.NotMounted && !errors.Is(c.SizeErr, csiproxy.ErrNotMounted) {
 			t.Errorf("the condition at %s is %+v, %v, want abnormal because of %s", path, c, err, why)
 		}

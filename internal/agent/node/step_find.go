@@ -111,12 +111,10 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 	if !errdefs.HasReason(err, reason.DiskNotFound) {
 		return found, err
 	}
-	wait, resume, refusal := n.config.Idle(ctx)
+	waiting, resume, refusal := n.config.Idle(ctx)
 	if refusal != nil {
 		return foundDisk{}, refusal
 	}
-	waiting, cancel := beforeDeadline(wait)
-	defer cancel()
 	again := operation.On("FindDisk", operation.Devices)
 	again.JoinQueuedOnly = true // a look that runs may have missed the disk
 	for pause := firstPause; errdefs.HasReason(err, reason.DiskNotFound); pause = min(2*pause, lastPause) {
@@ -148,17 +146,6 @@ func (n *Node) awaitDisk(ctx context.Context, m match) (foundDisk, error) {
 		err = resume()
 	}
 	return found, err
-}
-
-// beforeDeadline returns a context that ends early enough for an answer to reach the caller.
-func beforeDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		const longest = 2 * time.Minute
-		deadline = time.Now().Add(longest)
-	}
-	const most = 2 * time.Second
-	return context.WithDeadline(ctx, deadline.Add(-min(most, time.Until(deadline)/10)))
 }
 
 // pick returns the one disk that fits. The error for none, and for several, lists the candidates.

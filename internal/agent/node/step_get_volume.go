@@ -34,7 +34,7 @@ func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.Ge
 			at, end, err := o.fs.ResolveFrom(found, path)
 			switch {
 			case errdefs.IsMissing(err), errdefs.HasReason(err, reason.LinkRefused):
-				return abnormal(reason.NotMounted, "what %s leads to cannot be reached: %v", path, err), nil
+				return abnormal(errdefs.NotFound, reason.NotMounted, "what %s leads to cannot be reached: %v", path, err), nil
 			case err != nil:
 				return nil, errdefs.Errorf(err, "looking for what is mounted at %s", path)
 			}
@@ -48,12 +48,12 @@ func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.Ge
 			if target, ok := end.Share(); ok {
 				return o.shareState(target, at, path)
 			}
-			return abnormal(reason.NotMounted, "neither a volume nor a share is mounted at %s", path), nil
+			return abnormal(errdefs.NotFound, reason.NotMounted, "neither a volume nor a share is mounted at %s", path), nil
 		})
 }
 
-func abnormal(why, format string, args ...any) *api.GetVolumeResponse {
-	return &api.GetVolumeResponse{Abnormal: true, Reason: why, Message: fmt.Sprintf(format, args...)}
+func abnormal(class errdefs.Class, why, format string, args ...any) *api.GetVolumeResponse {
+	return &api.GetVolumeResponse{Abnormal: true, Reason: why, Code: int32(class), Message: fmt.Sprintf(format, args...)}
 }
 
 // volumeState asks the volume for its sizes, and its disks only if it has none to give.
@@ -61,14 +61,14 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 	usage, err := o.volumeUsage(id)
 	switch {
 	case err == nil && usage.Total == 0:
-		return abnormal(reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id,
+		return abnormal(errdefs.FailedPrecondition, reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id,
 			path), nil
 	case err == nil:
 		return stateOf("volume", usage, path), nil
 	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
-		return abnormal(damaged, "%v", err), nil
+		return abnormal(errdefs.FailedPrecondition, damaged, "%v", err), nil
 	case errdefs.HasReason(err, reason.NotAnswering):
-		return abnormal(reason.NotAnswering, "the volume at %s: %v", path, err), nil
+		return abnormal(errdefs.Unavailable, reason.NotAnswering, "the volume at %s: %v", path, err), nil
 	}
 	gone := errdefs.HasReason(err, reason.VolumeNotFound, reason.VolumeGone)
 	if !gone {
@@ -76,7 +76,7 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 		gone = errdefs.HasReason(err, reason.VolumeNotFound, reason.VolumeGone)
 	}
 	if gone {
-		return abnormal(reason.DiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", id, path), nil
+		return abnormal(errdefs.NotFound, reason.DiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", id, path), nil
 	}
 	return nil, err
 }
@@ -90,26 +90,26 @@ func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetV
 	case errdefs.HasReason(err, reason.Policy), o.run.Context.Err() != nil: // the share may be well
 		return nil, err
 	case errdefs.HasReason(err, reason.NotAnswering), unreachable(err):
-		return abnormal(reason.NotAnswering, "the share at %s: %v", path, err), nil
+		return abnormal(errdefs.Unavailable, reason.NotAnswering, "the share at %s: %v", path, err), nil
 	case errdefs.HasReason(err, reason.LinkRefused), errdefs.IsMissing(err):
-		return abnormal(reason.NotMounted, "the share at %s: %v", path, err), nil
+		return abnormal(errdefs.NotFound, reason.NotMounted, "the share at %s: %v", path, err), nil
 	}
 	if o.askShare(target, at) == nil {
-		return &api.GetVolumeResponse{
+		return &api.GetVolumeResponse{Code: int32(errdefs.Unavailable),
 			Message: fmt.Sprintf("the share at %s answers, without its sizes: %v", path, err)}, nil
 	}
-	why := reason.NotMounted
+	class, why := errdefs.NotFound, reason.NotMounted
 	if e := (*errdefs.Error)(nil); errors.As(err, &e) {
-		why = e.Reason
+		class, why = e.Class, e.Reason
 	}
-	return abnormal(why, "the share at %s: %v", path, err), nil
+	return abnormal(class, why, "the share at %s: %v", path, err), nil
 }
 
 // stateOf returns the state of what has told its sizes.
 func stateOf(what string, usage Usage, path winpath.Path) *api.GetVolumeResponse {
 	v := &api.GetVolumeResponse{Message: "the " + what + " is mounted"}
 	if usage.Available < nearlyFullBytes && usage.Available < usage.Total/nearlyFullPart {
-		v = abnormal(reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
+		v = abnormal(0, reason.NearlyFull, "%d of %d bytes are available at %s", usage.Available, usage.Total, path)
 	}
 	v.TotalBytes, v.UsedBytes, v.AvailableBytes = usage.Total, usage.Used, usage.Available
 	return v

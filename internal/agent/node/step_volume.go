@@ -22,7 +22,7 @@ type mounted struct {
 // mountedAt returns what is mounted at a path. A path or volume that is not there is no error.
 func (o *op) mountedAt(path winpath.Path) (m mounted, err error) {
 	m.id, err = o.volumeMountedAt(path)
-	if errdefs.HasReason(err, reason.NotMounted, reason.LinkRefused) {
+	if errdefs.HasReason(err, reason.NotMounted, reason.LinkRefused, reason.OnShare) {
 		return mounted{}, nil
 	}
 	if err == nil {

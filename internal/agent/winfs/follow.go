@@ -67,7 +67,7 @@ func (fs *FS) linkTarget(s Stat, at winpath.Path, links *int) (winpath.Path, err
 
 // LeadsToShare returns the refusal of a link to a share, where a volume is wanted.
 func LeadsToShare(at winpath.Path) error {
-	return errdefs.FailedPrecondition.Errorf(reason.LinkRefused,
+	return errdefs.FailedPrecondition.Errorf(reason.OnShare,
 		"the link %s leads to a network share, not to a volume", at)
 }
 

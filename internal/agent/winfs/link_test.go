@@ -75,7 +75,8 @@ func TestFollow(t *testing.T) {
 	n.plant(pods+`\toshare`, symlink(pods+`\share`))
 	n.plant(pods+`\byname`, symlink(n.volumes[0][len(`\\?\`):]+`inner`))
 	here := n.system + pods[len(`C:\`):]
-	toShare := refused(pods + `\share leads to a network share, not to a volume`)
+	onShare := func(text string) failure { return failure{errdefs.FailedPrecondition, reason.OnShare, text} }
+	toShare := onShare(pods + `\share leads to a network share, not to a volume`)
 	for name, test := range map[string]struct {
 		end     string  // of Resolve, in pods
 		there   string  // what the end leads to
@@ -95,7 +96,7 @@ func TestFollow(t *testing.T) {
 		`system`:  {end: `system`, there: n.system, follow: refused("it is the system volume")},
 		`share`:   {end: `share`, there: share, follow: toShare},
 		`toshare`: {end: `share`, there: share, follow: toShare},
-		`other`:   {end: `other`, there: `\\fs.emulated\other`, follow: refused("leads to a network share")},
+		`other`:   {end: `other`, there: `\\fs.emulated\other`, follow: onShare("leads to a network share")},
 
 		`relative`: {resolve: refused(`\relative is not followed: it is a relative link`)},
 		`foreign`:  {resolve: refused("it is neither a symbolic link nor a mount point")},

@@ -1156,11 +1156,13 @@ type GetVolumeResponse struct {
 	// State of the volume in words.
 	Message string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	// What is wrong, for programs: NOT_MOUNTED, DISK_NOT_FOUND, NOT_FORMATTED,
-	// DISK_CORRUPT, NOT_ANSWERING, the server's reason for refusing the share or,
-	// with sizes, NEARLY_FULL. Empty if nothing is.
+	// DISK_CORRUPT, NOT_ANSWERING, a reason of file servers or, with sizes,
+	// NEARLY_FULL. Empty if nothing is.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Id of the volume, \\?\Volume{GUID}\; empty for a share.
-	VolumeId      string `protobuf:"bytes,7,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
+	VolumeId string `protobuf:"bytes,7,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
+	// Code of gRPC for a NodeGetVolumeStats without sizes; 0 if they are known.
+	Code          int32 `protobuf:"varint,8,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1244,6 +1246,13 @@ func (x *GetVolumeResponse) GetVolumeId() string {
 	return ""
 }
 
+func (x *GetVolumeResponse) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
 var File_client_api_nodesteps_v1alpha1_api_proto protoreflect.FileDescriptor
 
 const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
@@ -1322,7 +1331,7 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"totalBytes\"3\n" +
 	"\x10GetVolumeRequest\x12\x1f\n" +
 	"\vtarget_path\x18\x01 \x01(\tR\n" +
-	"targetPath\"\xe7\x01\n" +
+	"targetPath\"\xfb\x01\n" +
 	"\x11GetVolumeResponse\x12\x1f\n" +
 	"\vtotal_bytes\x18\x01 \x01(\x03R\n" +
 	"totalBytes\x12\x1d\n" +
@@ -1332,7 +1341,8 @@ const file_client_api_nodesteps_v1alpha1_api_proto_rawDesc = "" +
 	"\babnormal\x18\x04 \x01(\bR\babnormal\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12\x1b\n" +
-	"\tvolume_id\x18\a \x01(\tR\bvolumeId*w\n" +
+	"\tvolume_id\x18\a \x01(\tR\bvolumeId\x12\x12\n" +
+	"\x04code\x18\b \x01(\x05R\x04code*w\n" +
 	"\fAccessRights\x12\x1d\n" +
 	"\x19ACCESS_RIGHTS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ACCESS_RIGHTS_READ\x10\x01\x12\x18\n" +

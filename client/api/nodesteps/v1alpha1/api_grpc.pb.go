@@ -123,8 +123,10 @@ type NodeStepsClient interface {
 	// volume that is large enough is success.
 	//
 	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
-	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
-	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
+	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
+	// at the path is NOT_FOUND. A share there, which its server grows, is
+	// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
+	// success.
 	Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error)
 	// GetVolume returns how full the volume or the share at target_path, a mount
 	// point or link, is, and whether it can be used, as NodeGetVolumeStats and
@@ -299,8 +301,10 @@ type NodeStepsServer interface {
 	// volume that is large enough is success.
 	//
 	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
-	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
-	// FAILED_PRECONDITION, with the reason LINK_REFUSED.
+	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
+	// at the path is NOT_FOUND. A share there, which its server grows, is
+	// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
+	// success.
 	Expand(context.Context, *ExpandRequest) (*ExpandResponse, error)
 	// GetVolume returns how full the volume or the share at target_path, a mount
 	// point or link, is, and whether it can be used, as NodeGetVolumeStats and

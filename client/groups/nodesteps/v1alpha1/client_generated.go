@@ -129,8 +129,10 @@ func (w *Client) Publish(context context.Context, request *v1alpha1.PublishReque
 // volume that is large enough is success.
 //
 // If Windows does not see size_bytes of disk yet, nothing is changed, and the
-// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume at the path is NOT_FOUND, and a share there
-// FAILED_PRECONDITION, with the reason LINK_REFUSED.
+// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
+// at the path is NOT_FOUND. A share there, which its server grows, is
+// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
+// success.
 func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest, opts ...grpc.CallOption) (*v1alpha1.ExpandResponse, error) {
 	return w.stub.Expand(context, request, opts...)
 }
