@@ -80,10 +80,10 @@ func TestConditionOfShare(t *testing.T) {
 	}{
 		{"the server is down", reason.NotAnswering, csiproxy.ErrServerUnreachable, func() { n.StopSMBServer("fs.emulated") },
 			func() { n.StartSMBServer("fs.emulated") }},
-		{"the share is gone", reason.BadNetName, csiproxy.ErrShareNotFound, func() { n.RemoveSMBShare("fs.emulated", "share") },
-			func() { n.AddSMBShare("fs.emulated", "share") }},
-		{"the password is another", reason.LogonFailure, csiproxy.ErrCredentials, func() { n.SetSMBPassword("csi", "rotated") },
-			func() { n.SetSMBPassword("csi", "csi-password") }},
+		{"the share is gone", reason.BadNetName, csiproxy.ErrShareNotFound,
+			func() { n.RemoveSMBShare("fs.emulated", "share") }, func() { n.AddSMBShare("fs.emulated", "share") }},
+		{"the password is another", reason.LogonFailure, csiproxy.ErrCredentials,
+			func() { n.SetSMBPassword("csi", "rotated") }, func() { n.SetSMBPassword("csi", "csi-password") }},
 		{"the account may not read it", reason.AccessDenied, nil, func() {
 			end = n.Fail(csiproxytest.Calls{Function: "OpenFile", Object: `\UNC\`}, csiproxytest.ERROR_ACCESS_DENIED)
 		}, func() { end() }},
