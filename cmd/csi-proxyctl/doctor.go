@@ -111,7 +111,7 @@ func brief(findings []doctor.Finding, missing []string) []string {
 		})
 	})
 	if more := len(missing) - most; more > 0 {
-		missing = append(missing[:most], fmt.Sprintf("and %d lines more: csi-proxyctl doctor -o wide", more))
+		missing = append(missing[:most], fmt.Sprintf("and %d more: csi-proxyctl doctor -o wide", more))
 	}
 	return missing
 }

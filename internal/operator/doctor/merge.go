@@ -83,7 +83,7 @@ func (f Finding) Brief() (evidence []Evidence, do []string) {
 		do, rest = f.cases[0].do, ", and the steps for each"
 	}
 	if left > 0 {
-		evidence = append(evidence, said(fmt.Sprintf("and %d lines more%s: csi-proxyctl doctor -o wide", left, rest))...)
+		evidence = append(evidence, said(fmt.Sprintf("and %d more%s: csi-proxyctl doctor -o wide", left, rest))...)
 	}
 	return evidence, do
 }
