@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/container-storage-interface/spec/lib/go/csi"
 	"github.com/kubernetes-csi/csi-test/v5/pkg/sanity"
 	"github.com/onsi/ginkgo/v2"
+	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -86,6 +88,24 @@ func (k kubelet) configure(c *sanity.TestConfig) {
 	c.CreateTargetDir, c.CreateStagingDir = k.makeDir, k.makeDir
 	c.RemoveTargetPath, c.RemoveStagingPath = k.removeDir, k.removeDir
 	c.CheckPath = k.kind
+	c.DialOptions = append(c.DialOptions, grpc.WithUnaryInterceptor(k.absolute))
+}
+
+// absolute moves the volume path "some/path", at which csi-sanity has no volume, into kubelet's directory. Kubelet sends
+// no relative paths, and an agent refuses them, so a plugin would fail for csi-sanity's sake.
+func (k kubelet) absolute(ctx context.Context, method string, request, answer any, connection *grpc.ClientConn,
+	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	var path *string
+	switch r := request.(type) {
+	case *csi.NodeGetVolumeStatsRequest:
+		path = &r.VolumePath
+	case *csi.NodeExpandVolumeRequest:
+		path = &r.VolumePath
+	}
+	if path != nil && *path != "" && !strings.HasPrefix(*path, k.dir) {
+		*path = k.dir + `\` + strings.ReplaceAll(*path, "/", `\`)
+	}
+	return call(ctx, method, request, answer, connection, options...)
 }
 
 // targetDir is the directory at whose entry "target" csi-sanity publishes.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"os"
@@ -26,7 +27,8 @@ import (
 const carelessVariable = "CSI_DRIVER_CARELESS"
 
 // careless is a plugin that leaves a directory beside the first volume that it publishes, and gives an error a wrong
-// code. It stages nothing without a device path, like the driver of EBS.
+// code. Like the driver of EBS, it stages nothing without a device path, and has no volume at a path that the agent
+// refuses, but an error of its own.
 type careless struct {
 	*driver
 
@@ -57,7 +59,20 @@ func (c *careless) NodeGetVolumeStats(ctx context.Context,
 	if r.GetVolumeId() == "" {
 		err = status.Error(codes.DataLoss, "the plugin cannot say")
 	}
-	return answer, err
+	return answer, cmp.Or(c.refused(ctx, r.GetVolumePath()), err)
+}
+
+func (c *careless) NodeExpandVolume(ctx context.Context,
+	r *csi.NodeExpandVolumeRequest) (*csi.NodeExpandVolumeResponse, error) {
+	answer, err := c.driver.NodeExpandVolume(ctx, r)
+	return answer, cmp.Or(c.refused(ctx, r.GetVolumePath()), err)
+}
+
+func (c *careless) refused(ctx context.Context, path string) error {
+	if _, err := c.mounter.PathExists(ctx, path); err != nil && path != "" {
+		return status.Error(codes.Internal, err.Error())
+	}
+	return nil
 }
 
 // TestCareless: what a spec leaves fails that spec alone, and a failure is a line with code and message.
