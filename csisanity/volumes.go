@@ -91,8 +91,8 @@ func (k kubelet) configure(c *sanity.TestConfig) {
 	c.DialOptions = append(c.DialOptions, grpc.WithUnaryInterceptor(k.absolute))
 }
 
-// absolute moves the volume path "some/path", at which csi-sanity has no volume, into kubelet's directory. Kubelet sends
-// no relative paths, and an agent refuses them, so a plugin would fail for csi-sanity's sake.
+// absolute moves the volume path "some/path", at which csi-sanity has no volume, into kubelet's directory. Kubelet
+// sends no relative paths, and an agent refuses them, so a plugin would fail for csi-sanity's sake.
 func (k kubelet) absolute(ctx context.Context, method string, request, answer any, connection *grpc.ClientConn,
 	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	var path *string
