@@ -65,7 +65,7 @@ test-sanity: setup-test commands ## csi-sanity on the example driver, with its c
 
 LONG = ./internal/emulated ./test/conformance ./test/contract ./test/hostile ./test/reliability
 .PHONY: test-long
-test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point; kernel faults in whole drivers' sequences stay sampled
+test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point
 	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m $(LONG)
 	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
 	CSI_PROXY_LONG=1 go test -short -count=1 -timeout 10m -run Interrupted ./csiproxytest

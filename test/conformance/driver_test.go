@@ -174,11 +174,3 @@ func diskNumber(t testing.TB, text string) uint32 {
 	}
 	return number
 }
-
-func wantCode(t testing.TB, what any, err error, want codes.Code) {
-	t.Helper()
-	if got := status.Code(err); got != want {
-		text := fmt.Sprint(err)
-		t.Errorf("%v: code %v, want %v (%s)", what, got, want, text[:min(len(text), 300)])
-	}
-}

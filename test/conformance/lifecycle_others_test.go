@@ -12,7 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// The lives of shares, targets and services, with each version that can live them.
+// The lives of shares, targets, services and steps, with each version that can live them.
 
 // TestShareLifecycle maps a share as kubelet's SMB drivers do.
 func TestShareLifecycle(t *testing.T) {
@@ -85,7 +85,7 @@ func TestServiceLifecycle(t *testing.T) {
 		name := n.service(t)
 		is := func(want uint32) {
 			t.Helper()
-			same(t, d.service(name).State, want)
+			same(t, d.service(name), want)
 		}
 		before := d.service(name)
 		for range 2 {
@@ -96,8 +96,39 @@ func TestServiceLifecycle(t *testing.T) {
 			caller.OK(t, d.stopService(name, false))
 		}
 		is(win32.SERVICE_STOPPED)
-		if before.State == win32.SERVICE_RUNNING {
+		if before == win32.SERVICE_RUNNING {
 			caller.OK(t, d.startService(name))
+		}
+		lived(d, at)
+	})
+}
+
+// TestStepsLifecycle takes a disk and a share through the steps of a node service.
+func TestStepsLifecycle(t *testing.T) {
+	eachVersion(t, "nodesteps", func(t *testing.T, n site, all []served, at served) {
+		d := newDriver(t, n, all, at)
+		offered, s := n.disk(t), n.share(t)
+		staging, publish := pods+`\1\staging`, pods+`\1\volumes\mount`
+		for range 2 {
+			r := d.must("StageDisk", values{disk: offered.number, path: staging})
+			same(t, r.get(diskTotal).Int(), offered.size)
+			same(t, uint32(r.get(disk).Uint()), offered.number)
+			caller.OK(t, d.do("Publish", values{source: staging, path: publish}))
+			same(t, d.must("GetVolume", values{path: publish}).get(volume).String(), r.get(volume).String())
+		}
+		d.write(publish+`\data`, "precious")
+		n.grow(t, offered.number, 30*gib)
+		r := d.must("Expand", values{path: publish, size: int64(30 * gib)})
+		same(t, r.get(diskTotal).Int(), int64(30*gib))
+		of := d.must("GetVolume", values{path: staging})
+		same(t, of.get(total).Int(), r.get(total).Int())
+		same(t, of.get(total).Int(), of.get(used).Int()+of.get(available).Int())
+		same(t, d.read(staging+`\data`), "precious")
+		caller.OK(t, d.do("StageShare", values{remote: s.remote, path: staging + "-share", user: s.user, password: s.password}))
+		for range 2 {
+			for _, at := range []string{publish, staging, staging + "-share"} {
+				caller.OK(t, d.do("Unstage", values{path: at}))
+			}
 		}
 		lived(d, at)
 	})

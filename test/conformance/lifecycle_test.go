@@ -22,7 +22,7 @@ func TestLifecycle(t *testing.T) {
 			{"filesystem", closest(all, "filesystem", at.version)}}
 		d := newDriver(t, n, all, wanted...)
 		var lacking []string
-		for operation := range scenarios() {
+		for operation := range failures() {
 			m := d.lookUp(operation)
 			if m == nil || !slices.ContainsFunc(wanted, func(s served) bool { return s.group == m.api.group }) {
 				continue // not even the hub has it, or it has no part in this life
@@ -45,7 +45,7 @@ func TestLifecycle(t *testing.T) {
 // lived asserts that a life used all operations of the groups. After a success it logs the methods, for the evidence.
 func lived(d *driver, groups ...served) {
 	d.t.Helper()
-	for _, operation := range slices.Sorted(maps.Keys(scenarios())) {
+	for _, operation := range slices.Sorted(maps.Keys(failures())) {
 		m := d.lookUp(operation)
 		if m == nil || !slices.ContainsFunc(groups, func(s served) bool { return s.group == m.api.group }) {
 			continue
@@ -110,6 +110,7 @@ func (l *life) stage() {
 	caller.OK(l.t, l.mkdir(l.publish[:strings.LastIndex(l.publish, `\`)]))
 	caller.OK(l.t, l.link(l.publish, l.staging))
 	for _, at := range []string{l.staging, l.publish} {
+		same(l.t, l.exists(at), true)
 		same(l.t, l.isSymlink(at), true)
 		same(l.t, l.volumeAt(at), l.volume)
 	}

@@ -24,7 +24,7 @@ const (
 var ebsNothingMounted = regexp.MustCompile(
 	`(Get-Item -Path \S+).Target, output: , error: <nil>|because it does not exist`)
 
-// Only where nothing is mounted do errors read so. What a method answers there is in the conformance tests.
+// Only where nothing is mounted do errors read so. TestAnswersAboutPaths has what a method answers there.
 func TestRule01NothingMountedText(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	_, err := n.GetVolumeIDFromTargetPath(staging)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -96,8 +95,6 @@ type life struct {
 	observer *caller.Observer
 	calls    *calls
 	want     *life // the undisturbed life; nil: this is it
-	// uncertain: a failed call may or may not have taken effect, as with a fault inside the agent.
-	uncertain bool
 
 	counts    map[string]int // how often each operation was called
 	snapshots map[string]snapshot
@@ -105,13 +102,11 @@ type life struct {
 	allowed   []leftover // what the disturbance may have left
 	left      leftover   // what it has left
 	grown     bool       // a volume that was staged after the disk grew has grown too
-	kernel    []kernel.Call
 }
 
-// disturbance is what happens in one life: nothing, one interrupted step, or one failing kernel call.
+// disturbance is what happens in one life: nothing, or one interrupted step.
 type disturbance struct {
 	interruption *interruption
-	fault        *testnode.Fault
 	policy       *policy.Policy  // of the agent
 	audit        server.Recorder // of its calls
 }
@@ -129,19 +124,13 @@ func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
 	l := &life{
 		subject: s, t: t, node: n, observer: caller.Observe(t, n.Emulated), calls: newCalls(t, n, d.interruption),
-		want: want, uncertain: d.fault != nil, counts: make(map[string]int),
+		want: want, counts: make(map[string]int),
 		snapshots: make(map[string]snapshot),
-	}
-	n.Faults.Calls()
-	if d.fault != nil {
-		n.Faults.Add(*d.fault)
 	}
 	l.firstPod()
 	l.grown = true
 	l.secondPod()
-	l.kernel = n.Faults.Calls()
 	if l.left != (leftover{}) {
-		n.Faults.Release()
 		l.calls.interruption = nil
 		l.secondPod()
 	}
@@ -250,7 +239,7 @@ func (l *life) perform(operation string, f func(c *calls) error) error {
 		switch {
 		case attempt > 0 && !l.mayBeStuck(operation):
 			l.t.Fatalf("%s does not recover: %v", l.calls.operation, err)
-		case attempt == 0 && !l.uncertain && !errors.Is(err, errInterrupted):
+		case attempt == 0 && !errors.Is(err, errInterrupted):
 			l.t.Fatalf("%s fails by itself: %v", l.calls.operation, err)
 		case attempt == 0:
 			l.failed(operation)
@@ -268,12 +257,7 @@ func (l *life) failed(operation string) {
 	if operation != "NodeStage" && operation != "NodeUnstage" {
 		return
 	}
-	e := effects(l.calls.effective)
-	l.allowed = append(l.allowed, l.driver.Leftover(e))
-	if l.uncertain {
-		last := l.calls.attempted[len(l.calls.attempted)-1]
-		l.allowed = append(l.allowed, l.driver.Leftover(append(slices.Clone(e), last)))
-	}
+	l.allowed = append(l.allowed, l.driver.Leftover(effects(l.calls.effective)))
 }
 
 // prepare makes the directories that kubelet makes before it calls.

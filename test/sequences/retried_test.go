@@ -5,7 +5,6 @@ package sequences
 import (
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -16,22 +15,13 @@ type retriedLife struct {
 	node      *caller.Node
 	calls     *calls
 	disturbed bool
-	kernel    []kernel.Call
 }
 
 func newRetriedLife(t *testing.T, o testnode.Options, d disturbance) *retriedLife {
 	t.Helper()
 	n := caller.Start(t, o)
 	return &retriedLife{t: t, node: n, calls: newCalls(t, n.Node, d.interruption),
-		disturbed: d.interruption != nil || d.fault != nil}
-}
-
-// injectFault begins the life once the node is prepared.
-func (l *retriedLife) injectFault(d disturbance) {
-	l.node.Faults.Calls()
-	if d.fault != nil {
-		l.node.Faults.Add(*d.fault)
-	}
+		disturbed: d.interruption != nil}
 }
 
 func (l *retriedLife) must(err error) { l.t.Helper(); caller.OK(l.t, err) }
@@ -49,15 +39,10 @@ func (l *retriedLife) retried(operation string, do func(c *calls) error) {
 	l.t.Fatalf("%s does not recover: %v", operation, err)
 }
 
-// again plays the life again for samples of its steps and of its kernel calls, each disturbed.
-func (l *retriedLife) again(t *testing.T, first, everyStep, everyCall int, play func(*testing.T, disturbance)) {
+// again plays the life again for a sample of its steps, each interrupted.
+func (l *retriedLife) again(t *testing.T, first, every int, play func(*testing.T, disturbance)) {
 	t.Helper()
-	t.Run("interrupted", func(t *testing.T) {
-		eachStep(t, l.calls.taken, func(number int, _ step, m moment) bool {
-			return testnode.Sampled(t, 3*number+int(m), first, everyStep)
-		}, play)
-	})
-	t.Run("with kernel faults", func(t *testing.T) {
-		eachKernelCall(t, l.kernel, first, everyCall, func(t *testing.T, _ int, d disturbance) { play(t, d) })
-	})
+	eachStep(t, l.calls.taken, func(number int, _ step, m moment) bool {
+		return testnode.Sampled(t, 3*number+int(m), first, every)
+	}, play)
 }

@@ -48,13 +48,12 @@ type steps struct {
 	taken        []step
 	dead         bool // the driver was killed in this attempt
 
-	attempted []string // the steps of the running attempt, in order
-	effective []string // those that took effect
+	effective []string // the steps of the running attempt that took effect, in order
 }
 
 // begin begins an attempt at an operation.
 func (s *steps) begin(operation string) {
-	s.operation, s.dead, s.attempted, s.effective = operation, false, nil, nil
+	s.operation, s.dead, s.effective = operation, false, nil
 }
 
 func (s *steps) step(name string, do func() error) error {
@@ -63,7 +62,6 @@ func (s *steps) step(name string, do func() error) error {
 	}
 	number := len(s.taken)
 	s.taken = append(s.taken, step{s.operation, name})
-	s.attempted = append(s.attempted, name)
 	hit := s.interruption != nil && s.interruption.step == number
 	if hit && s.interruption.moment == before {
 		return errInterrupted
