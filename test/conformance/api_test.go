@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -18,7 +16,6 @@ import (
 type api struct {
 	group, version string
 	client         closer
-	direct         grpc.ClientConnInterface // calls go through it unless it is nil, and otherwise through the client
 	methods        []*method
 }
 
@@ -41,7 +38,7 @@ func open(t testing.TB, n site, group, version string) *api {
 	c, err := newClient(n.endpoint(group, version))
 	caller.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	a := &api{group: group, version: version, client: c, direct: n.inProcess()}
+	a := &api{group: group, version: version, client: c}
 	names := []string{"Close"}
 	descriptors := caller.Service(t, group, version).Methods()
 	for i := range descriptors.Len() {

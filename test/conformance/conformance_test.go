@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"flag"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,21 +14,7 @@ import (
 
 // TestConformance: each method of each version fails with the right code, and refuses requests that no honest caller
 // sends. That it does what it says is shown by the lives.
-func TestConformance(t *testing.T) { conformance(t, false) }
-
-// TestConformanceInProcess: a driver that calls the node in its own process gets the same results as over the sockets.
-func TestConformanceInProcess(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing between caller and node depends on the system here")
-	}
-	if !testnode.Long() {
-		t.Skip("require CSI_PROXY_LONG: package inprocess has the short test of this")
-	}
-	conformance(t, true)
-}
-
-func conformance(t *testing.T, inProcess bool) {
-	t.Helper()
+func TestConformance(t *testing.T) {
 	all := listed(t, emulatedSite(t))
 	tried := sampled(t, all)
 	earned := newMarks()
@@ -37,7 +22,7 @@ func conformance(t *testing.T, inProcess bool) {
 		for _, version := range tried {
 			t.Run(version.group+" "+version.version, func(t *testing.T) {
 				t.Parallel()
-				conform(t, all, version, earned, inProcess)
+				conform(t, all, version, earned)
 			})
 		}
 	})
@@ -66,10 +51,9 @@ func sampled(t *testing.T, all []served) []served {
 }
 
 // conform tries all methods of one version on its own node.
-func conform(t *testing.T, all []served, version served, earned *marks, inProcess bool) {
+func conform(t *testing.T, all []served, version served, earned *marks) {
 	t.Helper()
 	n := emulatedSite(t)
-	n.direct = inProcess
 	wanted := []served{version}
 	for _, group := range []string{"disk", "filesystem", "volume"} {
 		if group != version.group {
@@ -90,9 +74,6 @@ func conform(t *testing.T, all []served, version served, earned *marks, inProces
 					f.fail(d.with(t), m.operation)
 				} else {
 					attack(d.with(t), m)
-				}
-				if k == hostile && m.api.direct != nil {
-					return // a method without fields takes nothing hostile in process
 				}
 				if m.failed == 0 {
 					t.Errorf("%v never failed", m)

@@ -55,9 +55,7 @@ func attack(d *driver, m *method) {
 			}
 		}
 	}
-	if m.api.direct == nil { // in process there are no bytes
-		d.checkBytes(m)
-	}
+	d.checkBytes(m)
 	same(d.t, d.state(), before)
 	d.intact(at)
 }

@@ -15,10 +15,9 @@ import (
 
 // A method is one method of one version, called through that version's client.
 type method struct {
-	api        *api
-	name       string
-	operation  string
-	descriptor protoreflect.MethodDescriptor // as released
+	api       *api
+	name      string
+	operation string
 	// of the client: func(context, *Request, ...grpc.CallOption) (*Response, error)
 	function reflect.Value
 
@@ -30,7 +29,7 @@ func (m *method) String() string { return fmt.Sprintf("%s %s %s", m.api.group, m
 // newMethod finds a released method in the client.
 func newMethod(t testing.TB, a *api, d protoreflect.MethodDescriptor) *method {
 	t.Helper()
-	m := &method{api: a, name: string(d.Name()), operation: operation(a.group, string(d.Name())), descriptor: d}
+	m := &method{api: a, name: string(d.Name()), operation: operation(a.group, string(d.Name()))}
 	m.function = reflect.ValueOf(a.client).MethodByName(m.name)
 	if !m.function.IsValid() {
 		t.Fatalf("the client of %s %s has no method %s", a.group, a.version, m.name)
@@ -76,17 +75,6 @@ func fieldOf(d protoreflect.MessageDescriptor, what meaning) protoreflect.FieldD
 // invoke calls the client's method.
 func (m *method) invoke(ctx stdcontext.Context, request proto.Message,
 	options ...grpc.CallOption) (proto.Message, error) {
-	if m.api.direct != nil {
-		response := reflect.New(m.function.Type().Out(0).Elem()).Interface().(proto.Message)
-		err := m.api.direct.Invoke(ctx, "/"+string(m.descriptor.Parent().FullName())+"/"+m.name,
-			request, response, options...)
-		if err != nil {
-			m.failed++
-			return nil, err
-		}
-		m.succeeded++
-		return response, nil
-	}
 	in := []reflect.Value{reflect.ValueOf(ctx), reflect.ValueOf(request)}
 	for _, o := range options {
 		in = append(in, reflect.ValueOf(o))

@@ -6,8 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
@@ -18,8 +16,6 @@ import (
 type site interface {
 	// endpoint returns where a version of an API answers; admin connects to the admin endpoint.
 	endpoint(group, version string) string
-	// inProcess is what calls go through instead; nil: they use the endpoints.
-	inProcess() grpc.ClientConnInterface
 	admin(t testing.TB) *adminclient.Client
 
 	// emulated is the emulated node, nil where there is none.
@@ -89,21 +85,11 @@ func eachVersion(t *testing.T, group string, live func(t *testing.T, at site, al
 }
 
 // onEmulated is an emulated node with the default scenario.
-type onEmulated struct {
-	node   *testnode.Node
-	direct bool // calls are made in process
-}
+type onEmulated struct{ node *testnode.Node }
 
 func emulatedSite(t testing.TB) onEmulated {
 	t.Helper()
 	return onEmulated{node: testnode.Start(t, testnode.Options{})}
-}
-
-func (s onEmulated) inProcess() grpc.ClientConnInterface {
-	if !s.direct {
-		return nil
-	}
-	return s.node.Agent.Local()
 }
 
 func (s onEmulated) endpoint(group, version string) string { return s.node.Socket(group, version) }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
@@ -33,8 +31,6 @@ func windowsSite(t testing.TB) site {
 	}
 	return onWindows{csiproxytest.Start(t, o)}
 }
-
-func (onWindows) inProcess() grpc.ClientConnInterface { return nil }
 
 func (s onWindows) endpoint(group, version string) string { return s.node.Socket(group, version) }
 

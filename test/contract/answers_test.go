@@ -3,6 +3,7 @@
 package contract
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -227,7 +228,9 @@ func TestConditions(t *testing.T) {
 		t.Helper()
 		r, err := n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: path})
 		got := []int64{r.GetTotalBytes(), r.GetUsedBytes(), r.GetAvailableBytes()}
-		if err != nil || r.GetReason() != condition || r.GetAbnormal() != (condition != "") ||
+		named := condition == "" || condition == "DISK_CORRUPT" ||
+			strings.Contains(strings.ToLower(r.GetMessage()), strings.ToLower(path))
+		if err != nil || r.GetReason() != condition || r.GetAbnormal() != (condition != "") || !named ||
 			!slices.Equal(got, append(sizes, 0, 0, 0)[:3]) {
 			t.Errorf("%s: got %v, %v, want %q with %d", what, r, err, condition, sizes)
 		}
@@ -238,6 +241,27 @@ func TestConditions(t *testing.T) {
 	n.OK(err)
 	get("a volume", ours, "", total, used, total-used)
 	get("a link to it", publish, "", total, used, total-used)
+	filler := n.HostPath(ours + `\filler`)
+	n.OK(os.WriteFile(filler, nil, 0o600))
+	filled := (total - used) / (32 << 12) * (31 << 12) // whole clusters
+	n.OK(os.Truncate(filler, filled))
+	get("a volume that is nearly full", ours, reason.NearlyFull, total, used+filled, total-used-filled)
+	n.OK(os.Remove(filler))
+	sizes := func(code win32.Errno) { n.Once("DiskFreeSpace", code) }
+	sizes(win32.ERROR_DISK_CORRUPT)
+	get("a damaged volume", publish, "DISK_CORRUPT")
+	sizes(win32.ERROR_UNRECOGNIZED_VOLUME)
+	get("a volume without a file system", ours, reason.NotFormatted)
+	sizes(win32.ERROR_NOT_READY)
+	if _, _, err := n.GetVolume(ours); err == nil {
+		t.Error("it is known what is wrong with a volume that is not ready")
+	}
+	n.SetDiskOnline(1, false)
+	get("the disk is offline", publish, reason.DiskNotFound)
+	sizes(win32.ERROR_NOT_READY) // in place of no such volume
+	get("the disk is offline", ours, reason.DiskNotFound)
+	n.SetDiskOnline(1, true)
+	get("the disk is online again", ours, "", total, used, total-used)
 	n.DetachDisk(1)
 	get("the disk is gone", ours, reason.DiskNotFound)
 	get("nothing is mounted", podsPath, reason.NotMounted)

@@ -6,8 +6,6 @@ package published
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"testing"
 
@@ -19,50 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 )
-
-// TestConditionOfDisk: what happens to a staged and published disk is seen at both paths.
-func TestConditionOfDisk(t *testing.T) {
-	t.Parallel()
-	n, m := start(t)
-	check(t, "staging", m.FormatAndMount("1", staging, "", nil))
-	check(t, "publishing", m.Publish(t.Context(), staging, publish))
-	wellAt(t, m, "volume", staging, publish)
-
-	filler := n.HostPath(staging + `\filler`)
-	check(t, "making a file", os.WriteFile(filler, nil, 0o600))
-	check(t, "filling the volume", os.Truncate(filler, 96<<30/10))
-	illAt(t, m, reason.NearlyFull, staging, publish)
-	check(t, "making room", os.Truncate(filler, 8<<30))
-	wellAt(t, m, "volume", staging, publish)
-
-	end := n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_DISK_CORRUPT)
-	illAt(t, m, "DISK_CORRUPT", staging, publish)
-	end()
-	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_UNRECOGNIZED_VOLUME)
-	illAt(t, m, reason.NotFormatted, staging, publish)
-	end()
-	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_NOT_READY)
-	if c, err := m.GetVolume(t.Context(), staging); err == nil {
-		t.Errorf("a volume that is not ready is %+v, want an error: it is not known", c)
-	}
-	end()
-
-	n.SetDiskOnline(1, false)
-	illAt(t, m, reason.DiskNotFound, staging, publish)
-	end = n.Fail(csiproxytest.Calls{Function: "DiskFreeSpace"}, csiproxytest.ERROR_NOT_READY) // in place of no such volume
-	illAt(t, m, reason.DiskNotFound, staging, publish)
-	end()
-	n.SetDiskOnline(1, true)
-	wellAt(t, m, "volume", staging, publish)
-	n.DetachDisk(1)
-	illAt(t, m, reason.DiskNotFound, staging, publish)
-	check(t, "unmounting", m.Unstage(t.Context(), staging))
-	illAt(t, m, reason.NotMounted, publish)
-	illAt(t, m, reason.NotMounted, `C:\var\lib\kubelet\plugins`)
-	if _, err := m.GetVolume(t.Context(), staging); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a missing path: %v, want fs.ErrNotExist", err)
-	}
-}
 
 // TestConditionOfShare: a share is as well as its server and its mapping are.
 func TestConditionOfShare(t *testing.T) {

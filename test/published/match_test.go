@@ -6,7 +6,6 @@ package published
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,9 +17,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
 	"github.com/kubernetes-csi/csi-proxy/mounter/csicode"
 )
@@ -128,38 +124,6 @@ func TestAmbiguousMatches(t *testing.T) {
 				t.Errorf("%s: the error contains %q: %v, want %v: %v", what, text, !want, want, err)
 			}
 		}
-	}
-}
-
-// TestMatchAzure: a disk of another storage system with the LUN is not taken for Azure's, neither beside it nor before
-// it comes.
-func TestMatchAzure(t *testing.T) {
-	t.Parallel()
-	n, m := start(t)
-	attach := func(adapter uint8, bus setting.BusType, kind uint32, hexadecimal string) uint32 {
-		id, err := hex.DecodeString(hexadecimal)
-		check(t, "reading an identifier", err)
-		number, err := n.Emulated.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, LUN: 5, Adapter: adapter, BusType: bus,
-			Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetBinary, Type: kind,
-				Association: win32.StorageIdAssocDevice, Identifier: id}}})
-		check(t, "attaching a disk", err)
-		return number
-	}
-	// Identifiers as of a Fibre Channel and an iSCSI storage system: 60A98000 is of NetApp, 6001405 of Linux' target.
-	attach(7, win32.BusTypeFibre, win32.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31")
-	attach(8, win32.BusTypeiScsi, win32.StorageIdTypeFCPHName, "60014055e1f2a4b0c6d48d1b93a7f20e")
-	wantNone(t, n.Node, "before it comes, Azure's disk", mounter.ByAzureLUN(5))
-	for id, kind := range map[string]uint32{
-		"4d53465420202020b1943ea0c752864da7f0185d6be2c349": win32.StorageIdTypeVendorId,
-		"60022480b1943ea0c752185d6be2c349":                 win32.StorageIdTypeFCPHName,
-	} {
-		want := attach(9, win32.BusTypeSas, kind, id)
-		device, err := m.StageDisk(t.Context(), mounter.ByAzureLUN(5), staging, mounter.StageOptions{})
-		if err != nil || device.Disk != want {
-			t.Errorf("found disk %d, %v, want %d", device.Disk, err, want)
-		}
-		check(t, "unstaging", m.Unstage(t.Context(), staging))
-		n.DetachDisk(want)
 	}
 }
 

@@ -45,6 +45,9 @@ func markedDisks(t *testing.T) map[string]struct {
 		"lun": {bundle.Spec{}, &api.StageDiskRequest{Disk: &api.StageDiskRequest_Lun{Lun: 5}}},
 		"azure_lun": {identified(binary, win32.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 5}}},
+		"azure_lun, with a vendor's identifier": {identified(binary, win32.StorageIdTypeVendorId,
+			"4d53465420202020b1943ea0c752864da7f0185d6be2c349"),
+			&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 5}}},
 		"ebs_volume_id": {bundle.Spec{SerialNumber: "vol0123456789abcdef0"},
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_EbsVolumeId{EbsVolumeId: "vol-0123456789abcdef0"}}},
 		"gce_device_name": {identified(ascii, win32.StorageIdTypeVendorId, "Google  pd-1"),
@@ -72,7 +75,8 @@ var busTable = []struct {
 // TestMarksAndBuses tries each mark on a disk of each bus, alone and beside a second one that has the mark, too. A
 // storage server chooses the identifiers of its disks, so on a bus where the mark does not count no disk fits.
 func TestMarksAndBuses(t *testing.T) {
-	class := map[string]string{"serial_number": "s", "page83_id": "s", "lun": "l", "azure_lun": "a"}
+	class := map[string]string{"serial_number": "s", "page83_id": "s", "lun": "l", "azure_lun": "a",
+		"azure_lun, with a vendor's identifier": "a"}
 	for mark, disk := range markedDisks(t) {
 		m, err := matchOf(disk.request)
 		must(t, err)
@@ -103,7 +107,7 @@ func TestMarksAndBuses(t *testing.T) {
 			must(t, err)
 			found, err = findNow(t, n, m)
 			switch {
-			case fits && !errdefs.HasReason(err, reason.AmbiguousDisk) && !(mark == "azure_lun" && found.number == other):
+			case fits && !errdefs.HasReason(err, reason.AmbiguousDisk) && !(kind == "a" && found.number == other):
 				t.Errorf("%s on %s and SAS: disk %d, %v; want ambiguous", mark, row.name, found.number, err)
 			case !fits && (err != nil || found.number != other):
 				t.Errorf("%s on %s and SAS: disk %d, %v; want disk %d", mark, row.name, found.number, err, other)
