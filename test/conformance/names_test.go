@@ -2,7 +2,7 @@
 
 package conformance
 
-// The scenarios speak of operations and of the meaning of fields. These tables give the versions' names for them. They
+// The tests speak of operations and of the meaning of fields. These tables give the versions' names for them. They
 // are written here and not taken from the agent's own tables, which these tests are to prove.
 
 // operation returns the hub's name for a method of any version.

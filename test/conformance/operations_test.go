@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The operations, as all scenarios call them.
+// The operations, as all lives call them.
 
 // Those that change something return their error; those that answer end the test at one, and fails is for theirs.
 

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// The things that scenarios find prepared, made without the version under test.
+// The things that tests find prepared, made without the version under test.
 
 const (
 	kubelet = `C:\var\lib\kubelet`

@@ -224,13 +224,20 @@ func TestSteps(t *testing.T) {
 // TestConditions: GetVolume says what is wrong with a volume, and the sizes of one that is well.
 func TestConditions(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
+	withoutSizes := map[string]codes.Code{"": codes.Unavailable, "DISK_CORRUPT": codes.FailedPrecondition,
+		reason.NotFormatted: codes.FailedPrecondition, reason.DiskNotFound: codes.NotFound,
+		reason.NotMounted: codes.NotFound, reason.NotAnswering: codes.Unavailable}
 	get := func(what, path, condition string, sizes ...int64) {
 		t.Helper()
 		r, err := n.Steps().GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: path})
 		got := []int64{r.GetTotalBytes(), r.GetUsedBytes(), r.GetAvailableBytes()}
 		named := condition == "" || condition == "DISK_CORRUPT" ||
 			strings.Contains(strings.ToLower(r.GetMessage()), strings.ToLower(path))
-		if err != nil || r.GetReason() != condition || r.GetAbnormal() != (condition != "") || !named ||
+		code := withoutSizes[condition]
+		if sizes != nil {
+			code = codes.OK
+		}
+		if err != nil || r.GetReason() != condition || codes.Code(r.GetCode()) != code || r.GetAbnormal() != (condition != "") || !named ||
 			!slices.Equal(got, append(sizes, 0, 0, 0)[:3]) {
 			t.Errorf("%s: got %v, %v, want %q with %d", what, r, err, condition, sizes)
 		}

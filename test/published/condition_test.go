@@ -6,6 +6,7 @@ package published
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -23,6 +24,10 @@ func TestConditionOfShare(t *testing.T) {
 	t.Parallel()
 	n, m := start(t)
 	stage := func() { check(t, "staging", m.StageShare(t.Context(), anyShare, staging, credentials)) }
+	illAt(t, m, reason.NotMounted, `C:\var\lib\kubelet\plugins`)
+	if _, err := m.GetVolume(t.Context(), staging); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing path: %v, want fs.ErrNotExist", err)
+	}
 	stage()
 	check(t, "publishing", m.Publish(t.Context(), staging, publish))
 	wellAt(t, m, "share", staging, publish)
@@ -78,10 +83,8 @@ func wellAt(t *testing.T, m *mounter.Mounter, what string, paths ...string) {
 
 // codeWithoutSizes is the code of a NodeGetVolumeStats by what is wrong.
 var codeWithoutSizes = map[string]codes.Code{
-	reason.NearlyFull: codes.OK, "DISK_CORRUPT": codes.FailedPrecondition, reason.NotFormatted: codes.FailedPrecondition,
-	reason.DiskNotFound: codes.NotFound, reason.NotMounted: codes.NotFound, reason.NotAnswering: codes.Unavailable,
-	reason.BadNetName: codes.NotFound, reason.LogonFailure: codes.Unauthenticated,
-	reason.AccessDenied: codes.PermissionDenied,
+	reason.NotMounted: codes.NotFound, reason.NotAnswering: codes.Unavailable, reason.BadNetName: codes.NotFound,
+	reason.LogonFailure: codes.Unauthenticated, reason.AccessDenied: codes.PermissionDenied,
 }
 
 func illAt(t *testing.T, m *mounter.Mounter, why string, paths ...string) {
@@ -89,7 +92,7 @@ func illAt(t *testing.T, m *mounter.Mounter, why string, paths ...string) {
 	for _, path := range paths {
 		c, err := m.GetVolume(t.Context(), path)
 		named := strings.Contains(strings.ToLower(c.Message), strings.ToLower(strings.ReplaceAll(path, "/", `\`)))
-		if !c.Abnormal || c.Reason != why || !named && why != "DISK_CORRUPT" || err != nil ||
+		if !c.Abnormal || c.Reason != why || !named || err != nil ||
 			status.Code(c.SizeErr) != codeWithoutSizes[why] ||
 			why == reason.NotMounted && !errors.Is(c.SizeErr, csiproxy.ErrNotMounted) {
 			t.Errorf("the condition at %s is %+v, %v, want abnormal because of %s", path, c, err, why)

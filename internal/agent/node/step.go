@@ -20,7 +20,7 @@ import (
 type Steps struct{ node *Node }
 
 // stepMethods are the group's methods. A further one needs its proto and `make generate image`, a row here, its
-// operation, a scenario in test/conformance/steps_test.go, for a change an example in
+// operation, a step in TestStepsLifecycle and a failure in failures of test/conformance, for a change an example in
 // test/reliability/sweep_steps_test.go, and `go test -update .` in client for its record.
 var stepMethods = []Method{
 	changes("StageDisk", LimitLong, (*Steps).StageDisk, fields{
