@@ -124,7 +124,8 @@ func TestStepsLifecycle(t *testing.T) {
 		same(t, of.get(total).Int(), r.get(total).Int())
 		same(t, of.get(total).Int(), of.get(used).Int()+of.get(available).Int())
 		same(t, d.read(staging+`\data`), "precious")
-		caller.OK(t, d.do("StageShare", values{remote: s.remote, path: staging + "-share", user: s.user, password: s.password}))
+		caller.OK(t, d.do("StageShare", values{remote: s.remote, path: staging + "-share", user: s.user,
+			password: s.password}))
 		for range 2 {
 			for _, at := range []string{publish, staging, staging + "-share"} {
 				caller.OK(t, d.do("Unstage", values{path: at}))

@@ -31,7 +31,7 @@ func (d *driver) unusedPath() string {
 	return fmt.Sprintf(`%s\p%d`, pods, *d.made)
 }
 
-// mounted makes a formatted volume on a new disk, which goes away with the part of the test, mounted, with a file in it.
+// mounted makes a volume with a file in it, mounted, on a new disk, which goes away with the part of the test.
 func (d *driver) mounted() (number uint32, id, at string) {
 	d.t.Helper()
 	number = d.node.Attach(bundle.Spec{})

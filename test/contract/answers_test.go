@@ -86,7 +86,8 @@ func spellings(path string) []string {
 func TestAnswersAboutPaths(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	id := n.Formatted(1)
-	const mount, link, dangling, plain = podsPath + `\mount`, podsPath + `\link`, podsPath + `\dangling`, podsPath + `\plain`
+	const mount, link, dangling = podsPath + `\mount`, podsPath + `\link`, podsPath + `\dangling`
+	const plain = podsPath + `\plain`
 	n.OK(n.MountVolume(id, spellings(mount)[5]))
 	n.OK(n.Mkdir(mount + `\inside`))
 	n.OK(n.Mkdir(plain))
@@ -237,7 +238,8 @@ func TestConditions(t *testing.T) {
 		if sizes != nil {
 			code = codes.OK
 		}
-		if err != nil || r.GetReason() != condition || codes.Code(r.GetCode()) != code || r.GetAbnormal() != (condition != "") || !named ||
+		if err != nil || r.GetReason() != condition || codes.Code(r.GetCode()) != code ||
+			r.GetAbnormal() != (condition != "") || !named ||
 			!slices.Equal(got, append(sizes, 0, 0, 0)[:3]) {
 			t.Errorf("%s: got %v, %v, want %q with %d", what, r, err, condition, sizes)
 		}
