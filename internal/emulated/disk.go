@@ -147,10 +147,7 @@ func (d *disk) setAttributes(offline, readOnly bool) error {
 		return err
 	}
 	d.record.Offline, d.record.ReadOnly = offline, readOnly
-	if offline {
-		err = d.loseUnflushed()
-	}
-	return errors.Join(err, d.refresh())
+	return d.refresh()
 }
 
 // identities returns the disk and partition GUIDs of the online disks except one.

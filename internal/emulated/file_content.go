@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -138,73 +137,4 @@ func (c *content) fileBytes(cluster uint64) (used uint64, err error) {
 	used, err = hostfiles.BytesIn(root, cluster, usageDepth)
 	n.mu.Lock()
 	return used, errors.Join(c.gone, err)
-}
-
-// keptFile is a copy of a file that is open for writing, as it was when its volume was flushed.
-type keptFile struct {
-	dir  *os.Root
-	name string
-}
-
-// keepWritten copies the files that are open for writing on a volume that is flushed. If the disk goes offline before
-// they are closed, the copies take their places: what was written later is lost. A Windows host replaces no open file.
-func (n *Node) keepWritten(v *volume) error {
-	c := n.contents[v.disk.image.Files(v.id)]
-	if c == nil || runtime.GOOS == "windows" {
-		return nil
-	}
-	for _, h := range c.opens {
-		if h.self != nil || !h.has(writeAccess) {
-			continue
-		}
-		if err := errors.Join(h.dropKept(), h.keep()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *fileHandle) keep() error {
-	e, err := h.entry()
-	if err != nil {
-		return nil //nolint:nilerr // it has been deleted
-	}
-	host := h.content.node.host
-	path := filepath.Join(filepath.Dir(h.content.path), hostfiles.DroppedPrefix+hostfiles.NewName())
-	if err := host.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	dir, err := os.OpenRoot(path)
-	if err != nil {
-		return err
-	}
-	h.kept = &keptFile{dir, e.Name}
-	return host.CopyFile(h.parent, dir, e.Name, e.Info)
-}
-
-// loseUnflushed undoes, on a disk that goes offline, what was written to open files after the flush.
-func (d *disk) loseUnflushed() error {
-	var errs []error
-	for _, v := range d.volumes {
-		c := d.node.contents[d.image.Files(v.id)]
-		if c == nil {
-			continue
-		}
-		for _, h := range c.opens {
-			if h.kept != nil && !h.deleted {
-				errs = append(errs, d.node.host.RenameBetween(h.kept.dir, h.kept.name, h.parent, h.name))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (h *fileHandle) dropKept() error {
-	if h.kept == nil {
-		return nil
-	}
-	path := h.kept.dir.Name()
-	err := h.kept.dir.Close()
-	h.kept = nil
-	return errors.Join(err, h.content.node.host.RemoveAll(path))
 }

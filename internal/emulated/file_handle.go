@@ -29,7 +29,6 @@ type fileHandle struct {
 	closed  bool
 	deleted bool
 	pending bool // to be deleted when no handle is open
-	kept    *keptFile
 	listing listing
 }
 
@@ -48,7 +47,7 @@ func (h *fileHandle) close() error {
 
 // release closes the host's directories.
 func (h *fileHandle) release() error {
-	errs := []error{h.listing.close(), h.dropKept()}
+	errs := []error{h.listing.close()}
 	if h.self != nil {
 		errs = append(errs, h.self.Close())
 	}

@@ -35,11 +35,11 @@ func openNode(t *testing.T, dir string, o Options) *Node {
 
 func newNode(t *testing.T, edit func(*scenario.Switches)) *Node {
 	t.Helper()
-	s := scenario.DefaultSwitches()
+	s := scenario.Default()
 	if edit != nil {
-		edit(&s)
+		edit(&s.Switches)
 	}
-	return openNode(t, t.TempDir(), Options{Switches: &s})
+	return openNode(t, t.TempDir(), Options{Scenario: &s})
 }
 
 // encodeState returns the text of node.json.

@@ -22,9 +22,6 @@ type Options struct {
 	// Scenario describes a new node; nil is scenario.Default. An existing node stays as it is.
 	Scenario *scenario.Scenario
 
-	// Switches replace those of the scenario. They, too, apply only to a new node.
-	Switches *scenario.Switches
-
 	// Before is called before each change of the state directory with its kind and path, for tests. Its error replaces
 	// the change.
 	Before func(change, path string) error
@@ -131,9 +128,6 @@ func (n *Node) createNew(o Options) error {
 	s := scenario.Default()
 	if o.Scenario != nil {
 		s = *o.Scenario
-	}
-	if o.Switches != nil {
-		s.Switches = *o.Switches
 	}
 	made := filepath.Join(n.dir, restoringDir)
 	if err := create(n.host, made, s); err != nil {

@@ -162,7 +162,7 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 // Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
-// the node's own writes are there already. Later writes to open files may be lost.
+// the node's own writes are there already.
 func (h *volumeHandle) Flush() error {
 	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
 		v, err := h.volume()
@@ -176,7 +176,7 @@ func (h *volumeHandle) Flush() error {
 		case v.readOnly():
 			return 0, win32.ERROR_WRITE_PROTECT
 		}
-		return 0, h.node.keepWritten(v)
+		return 0, nil
 	})
 	return err
 }

@@ -57,9 +57,7 @@ func Scenario(t testing.TB, change func(*scenario.Scenario)) *Node {
 // Switched starts a node whose Windows gives other answers to open questions.
 func Switched(t testing.TB, set func(*scenario.Switches)) *Node {
 	t.Helper()
-	switches := scenario.DefaultSwitches()
-	set(&switches)
-	return Start(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}})
+	return Scenario(t, func(s *scenario.Scenario) { set(&s.Switches) })
 }
 
 // On returns a running node with the calls of a test or of a part of it.

@@ -330,13 +330,14 @@ func TestISCSISecretsStayHidden(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	n.Discovered()
 	var said []string
-	for _, fault := range []testnode.Fault{{Error: win32.ISDSC_TARGET_ERROR}, {Panic: true}} {
-		for _, function := range []string{"LoginISCSITarget", "SetISCSIInitiatorCHAPSharedSecret"} {
-			fault.Function, fault.Times = function, 1
-			n.Faults.Add(fault)
-		}
-		said = append(said, fmt.Sprint(n.SetMutualChapSecret("hush-hush-hush"), n.ConnectTargetAs(chapTarget,
-			api.AuthenticationType_MUTUAL_CHAP, "some-user", "hush-hush-hush")))
+	for _, disturb := range []func(function string){
+		func(function string) { n.Once(function, win32.ISDSC_TARGET_ERROR) }, n.Faults.Panic,
+	} {
+		disturb("SetISCSIInitiatorCHAPSharedSecret")
+		said = append(said, fmt.Sprint(n.SetMutualChapSecret("hush-hush-hush")))
+		disturb("LoginISCSITarget")
+		said = append(said, fmt.Sprint(n.ConnectTargetAs(chapTarget, api.AuthenticationType_MUTUAL_CHAP, "some-user",
+			"hush-hush-hush")))
 	}
 	for _, call := range n.Faults.Calls() {
 		said = append(said, fmt.Sprintf("%+v", call))

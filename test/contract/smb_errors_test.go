@@ -132,7 +132,7 @@ func TestSMBCodes(t *testing.T) {
 	}
 	n.Once("SMBGlobalMappings", win32.ERROR_GEN_FAILURE)
 	n.Code(n.Map(share, ""), codes.Unavailable)
-	n.Faults.Add(testnode.Fault{Function: "CreateSMBGlobalMapping", Times: 1, Panic: true})
+	n.Faults.Panic("CreateSMBGlobalMapping")
 	n.Code(n.Map(share, ""), codes.Internal)
 	n.OK(n.Map(share, ""))
 }

@@ -40,9 +40,9 @@ func TestSwappedComponents(t *testing.T) {
 	for name, link := range links {
 		for _, objects := range []bool{false, true} { // Windows, to the handle that holds a mount point's directory
 			t.Run(name, func(t *testing.T) {
-				switches := scenario.DefaultSwitches()
-				switches.MountPointCallsDelete = objects
-				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Switches: &switches}}), link)
+				s := scenario.Default()
+				s.Switches.MountPointCallsDelete = objects
+				race(t, attack(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}}), link)
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func TestReadsChangeNothing(t *testing.T) {
 	w := newWorld(t)
 	formatted(w)
 	offline := w.Volumes(theDisk)[0]
-	for _, one := range scenario.DefaultSwitches().List() {
+	for _, one := range scenario.Default().Switches.List() {
 		if one.Form == "true or false" {
 			w.OK(w.emulated.SetSwitch(one.Name, "true"))
 		}

@@ -23,7 +23,9 @@ import (
 // emulatedSubject returns an emulated node whose switches decide the answers.
 func emulatedSubject(t *testing.T, switches scenario.Switches) Subject {
 	t.Helper()
-	node, err := emulated.Open(t.TempDir(), emulated.Options{Switches: &switches})
+	described := scenario.Default()
+	described.Switches = switches
+	node, err := emulated.Open(t.TempDir(), emulated.Options{Scenario: &described})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func (d *emulatedDisk) Attach() (err error) {
 
 // The questions work: an emulated node answers each as its switches are set.
 func TestEmulatedNodesAnswer(t *testing.T) {
-	usual := scenario.DefaultSwitches()
+	usual := scenario.Default().Switches
 	other := usual
 	other.AttributesVersion, other.CreateDiskClears, other.ZeroedDiskIsMBR = 16, true, true
 	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = scenario.MSRDelayed, true, true
@@ -226,7 +228,7 @@ func (k withoutVolumes) FormatVolume(volume, _ string) error {
 }
 
 func TestNoVolumeIsAFailure(t *testing.T) {
-	s := emulatedSubject(t, scenario.DefaultSwitches())
+	s := emulatedSubject(t, scenario.Default().Switches)
 	s.Kernel, s.Timeout = withoutVolumes{s.Kernel, t}, time.Millisecond
 	failed := 0
 	for _, q := range portableQuestions() {

@@ -61,7 +61,7 @@ func TestQuestions(t *testing.T) {
 				t.Errorf("R%d has no answer", q.Number)
 			}
 			if slices.ContainsFunc(portable, func(p Question) bool { return p.Number == q.Number }) {
-				assumed := q.Ask(t, emulatedSubject(t, scenario.DefaultSwitches()))
+				assumed := q.Ask(t, emulatedSubject(t, scenario.Default().Switches))
 				how := map[bool]string{true: "is as", false: "differs from"}[alike(answer, assumed)]
 				t.Logf("R%d %s the emulated node's answer, %v", q.Number, how, assumed)
 			}

@@ -58,7 +58,7 @@ func (k *refusing) FormatVolume(volume, fileSystem string) error {
 
 // R30 tells a volume that did not come from one that came and refuses.
 func TestArrivalOfAVolume(t *testing.T) {
-	off := scenario.DefaultSwitches()
+	off := scenario.Default().Switches
 	off.AutomountOff = true
 	const silent = "came, and does not tell its extents"
 	for _, test := range []struct {
@@ -68,10 +68,10 @@ func TestArrivalOfAVolume(t *testing.T) {
 		offline  string // IOCTL_VOLUME_IS_OFFLINE
 	}{
 		{silent, off, func(k kernel.Kernel) kernel.Kernel { return k }, "ERROR_NOT_READY"},
-		{"none is known to lie there, and 0 came", scenario.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{"none is known to lie there, and 0 came", scenario.Default().Switches, func(k kernel.Kernel) kernel.Kernel {
 			return withoutVolumes{k, t}
 		}, ""},
-		{silent, scenario.DefaultSwitches(), func(k kernel.Kernel) kernel.Kernel {
+		{silent, scenario.Default().Switches, func(k kernel.Kernel) kernel.Kernel {
 			return &refusing{Kernel: k, code: win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS}
 		}, "ERROR_GEN_FAILURE"},
 	} {
@@ -85,7 +85,7 @@ func TestArrivalOfAVolume(t *testing.T) {
 
 // R29 notes what ended one of its parts, and tries the others.
 func TestMountingIsRefused(t *testing.T) {
-	s := emulatedSubject(t, scenario.DefaultSwitches())
+	s := emulatedSubject(t, scenario.Default().Switches)
 	s.Kernel = &refusing{Kernel: s.Kernel, mounting: true}
 	const code = "ERROR_SHARING_VIOLATION"
 	ended := held{Mount: code, Ended: "without the handle: " + code}
@@ -96,14 +96,14 @@ func TestMountingIsRefused(t *testing.T) {
 
 // A question that needs a formatted volume waits until Windows' provider knows the partition.
 func TestFormattingIsRefusedAtFirst(t *testing.T) {
-	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.DefaultSwitches())}
+	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.Default().Switches)}
 	q.Kernel, q.Timeout = &refusing{Kernel: q.Kernel, formats: 2}, time.Minute
 	q.newVolume()
 }
 
 // Questions change only the disks that they attach. The default node has three others.
 func TestQuestionsChangeOnlyTheirDisks(t *testing.T) {
-	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.DefaultSwitches())}
+	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.Default().Switches)}
 	d := q.attach()
 	opens := func(disk uint32) bool {
 		h, err := q.Subject.openDisk(disk)

@@ -44,7 +44,7 @@ func TestLogonThatAPolicyRefuses(t *testing.T) {
 		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight",
 		win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
 	} {
-		s := emulatedSubject(t, scenario.DefaultSwitches())
+		s := emulatedSubject(t, scenario.Default().Switches)
 		s.Kernel = unmappable{s.Kernel, fmt.Errorf("wrapped: %w", code)}
 		for _, q := range shareQuestions() {
 			if q.Number == 22 {
@@ -71,7 +71,7 @@ func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) 
 // The secret for mutual CHAP is set only on a machine whose owner has said so.
 func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(SettingsVariable, "")
-	s := emulatedSubject(t, scenario.DefaultSwitches())
+	s := emulatedSubject(t, scenario.Default().Switches)
 	s.Initiator = func(t testing.TB) { // as of a machine
 		t.Helper()
 		(&inquiry{TB: t, Subject: Subject{Kernel: s.Kernel, Timeout: s.Timeout}}).startInitiator()

@@ -31,7 +31,7 @@ func TestUnusualDisksOfAnEmulatedNode(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("nothing of this depends on the system")
 	}
-	unusualDisks(t, emulatedSubject(t, scenario.DefaultSwitches()))
+	unusualDisks(t, emulatedSubject(t, scenario.Default().Switches))
 }
 
 // lateVolumes hides the volumes of a node until they were listed a number of times.
@@ -75,7 +75,7 @@ func TestLifeOfADiskWithALateVolume(t *testing.T) {
 	if testnode.OnWine() {
 		t.Skip("nothing of this depends on the system")
 	}
-	s := emulatedSubject(t, scenario.DefaultSwitches())
+	s := emulatedSubject(t, scenario.Default().Switches)
 	lists, attach := new(atomic.Int32), s.Attach
 	s.Kernel = lateVolumes{s.Kernel, lists}
 	s.Attach = func(t testing.TB, bytes int64, sectorSize uint32) Disk {

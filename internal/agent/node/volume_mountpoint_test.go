@@ -35,9 +35,9 @@ const (
 func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call kernel.Call, do func() error) error) (
 	n *Node, k *emulated.Node, volumes []string) {
 	t.Helper()
-	switches := scenario.DefaultSwitches()
-	switches.MountPointCallsDelete = object
-	k = emulate(t, emulated.Options{Switches: &switches})
+	s := scenario.Default()
+	s.Switches.MountPointCallsDelete = object
+	k = emulate(t, emulated.Options{Scenario: &s})
 	n = newNode(t, k, Config{Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
 		return around(k, call, do)
 	}})

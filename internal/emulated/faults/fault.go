@@ -28,7 +28,6 @@ type Fault struct {
 	Times int // how many are then disturbed; 0: all
 
 	Error  win32.Errno // a kernel call fails with it
-	Panic  bool        // a kernel call panics
 	Status APIError    // an API call fails with it
 	Cut    bool        // the connection of an API call is cut
 	Delay  Delay       // the call waits first
@@ -73,7 +72,7 @@ func (f Fault) Check() error {
 
 func (f Fault) problem() string {
 	effects := 0
-	for _, set := range []bool{f.Error != 0, f.Panic, f.Status != APIError{}, f.Cut, f.Delay != Delay{}, f.Hang, f.Crash} {
+	for _, set := range []bool{f.Error != 0, f.Status != APIError{}, f.Cut, f.Delay != Delay{}, f.Hang, f.Crash} {
 		if set {
 			effects++
 		}
@@ -88,16 +87,16 @@ func (f Fault) problem() string {
 		return "API calls have no control code and no object"
 	case effects != 1:
 		return fmt.Sprintf("it has %d effects, not one: fail, status, cut, delay, hang or crash", effects)
-	case f.Method != "" && (f.Error != 0 || f.Panic):
-		return "an API call fails with a gRPC status; Win32 errors and panics are for kernel calls"
+	case f.Method != "" && f.Error != 0:
+		return "an API call fails with a gRPC status; Win32 errors are for kernel calls"
 	case f.Function != "" && (f.Cut || f.Status != (APIError{})):
 		return "only API calls have a gRPC status and a connection"
 	case f.Status != (APIError{}) && (f.Status.Code == codes.OK || f.Status.Code > codes.Unauthenticated):
 		return fmt.Sprintf("there is no gRPC error code %d", f.Status.Code)
 	case f.Skip < 0 || f.Times < 0:
 		return "its counts must not be negative"
-	case f.After && (f.Panic || f.Delay != Delay{}):
-		return "a delay and a panic cannot come after the call"
+	case f.After && f.Delay != Delay{}:
+		return "a delay cannot come after the call"
 	}
 	return f.Delay.problem()
 }

@@ -53,7 +53,7 @@ func parseStatus(text string) (codes.Code, error) {
 	return codes.Code(number), nil
 }
 
-// message returns the fault as Parse reads it. A panic has none.
+// message returns the fault as Parse reads it.
 func (f Fault) message() *api.Fault {
 	m := &api.Fault{
 		Function: f.Function, Object: f.Object, Method: f.Method, Skip: uint32(f.Skip), Times: uint32(f.Times),

@@ -121,9 +121,6 @@ func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) er
 	if a == nil {
 		return do()
 	}
-	if a.fault.Panic {
-		panic(fmt.Sprintf("injected into %s", call.Function)) //nolint:forbidigo // the fault asks for it
-	}
 	failed := func(code win32.Errno) error {
 		return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
 	}

@@ -45,9 +45,6 @@ type Switches struct {
 	Timing                 string `yaml:"timing" form:"none, windows"`
 }
 
-// DefaultSwitches returns the answers that Windows is believed to give.
-func DefaultSwitches() Switches { return Default().Switches }
-
 // Check refuses answers that do not exist.
 func (s Switches) Check() error {
 	err := s.checkPrivileges()

@@ -134,6 +134,7 @@ type Faults struct {
 
 	mu       sync.Mutex
 	observed []kernel.Call
+	panics   string // the function whose next call panics
 }
 
 // Add begins a disturbance. Reached is closed when its first call arrives; end takes it back. It panics for one that
@@ -168,10 +169,24 @@ func (f *Faults) Calls() []kernel.Call {
 	return calls
 }
 
+// Panic makes the next call of a function panic.
+func (f *Faults) Panic(function string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.panics = function
+}
+
 // observe is the kernel.Interceptor that records the calls.
 func (f *Faults) observe(_ context.Context, call kernel.Call, do func() error) error {
 	f.mu.Lock()
 	f.observed = append(f.observed, call)
+	panics := call.Function == f.panics
+	if panics {
+		f.panics = ""
+	}
 	f.mu.Unlock()
+	if panics {
+		panic("injected into " + call.Function) //nolint:forbidigo // the test asks for it
+	}
 	return do()
 }
