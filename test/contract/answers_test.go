@@ -72,6 +72,13 @@ func TestAnswersAboutDisks(t *testing.T) {
 	n.Code(err, codes.NotFound)
 	_, _, err = n.GetVolumeStats(`\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`)
 	n.Code(err, codes.NotFound)
+	n.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX,
+		Error: win32.ERROR_CRC})
+	_, err = n.GetDiskStats(2)
+	n.Code(err, codes.DataLoss)
+	n.Once("DiskFreeSpace", win32.ERROR_ACCESS_DENIED)
+	_, _, err = n.GetVolumeStats(system[0])
+	n.Code(err, codes.PermissionDenied)
 	n.Faults.Add(testnode.Fault{Function: "OpenDevice", Error: win32.ERROR_NOT_READY})
 	_, err = n.ListDiskIDs()
 	n.Code(err, codes.Unavailable) // no disk can be opened
@@ -144,6 +151,15 @@ func TestRefusedPaths(t *testing.T) {
 	n.OK(n.CreateSymlink(mount, link))
 	n.OK(n.Mkdir(full))
 	n.WriteFile(full+`\data`, "precious")
+	const shared = podsPath + `\share`
+	n.OK(n.Map(share, shared))
+	raw, blank := n.Attach(bundle.Spec{}), n.Attach(bundle.Spec{})
+	unformatted := n.Raw(raw)
+	stageReadOnly := func(number uint32) error {
+		_, err := n.Steps().StageDisk(t.Context(),
+			&nodesteps.StageDiskRequest{Disk: byNumber(number), TargetPath: missing, ReadOnly: true})
+		return err
+	}
 	const failed, exists = codes.FailedPrecondition, codes.AlreadyExists
 	for _, call := range []struct {
 		what   string
@@ -167,6 +183,9 @@ func TestRefusedPaths(t *testing.T) {
 		{"link over a directory", n.CreateSymlink(mount, full), exists, reason.PathExists},
 		{"stage Windows' disk", n.StageDisk(0, missing), failed, reason.SystemDisk},
 		{"stage over another volume", n.StageDisk(2, mount), failed, reason.OtherVolumeMounted},
+		{"stage a raw disk read-only", stageReadOnly(blank), failed, reason.NotFormatted},
+		{"stage a raw volume read-only", stageReadOnly(raw), failed, reason.NotFormatted},
+		{"link to another share", n.Map(otherShare, shared), exists, reason.PathExists},
 		{"stage a share over files", n.StageShare(share, full), failed, reason.DirectoryNotEmpty},
 		{"unstage files", n.Unstage(full), failed, reason.DirectoryNotEmpty},
 		{"publish over files", n.Publish(mount, full), failed, reason.DirectoryNotEmpty},
@@ -177,9 +196,10 @@ func TestRefusedPaths(t *testing.T) {
 	}
 	n.Holds(link+`\data`, "precious")
 	n.Holds(full+`\data`, "precious")
-	if n.Mapped(); n.Exists(missing) {
+	if n.Mapped(share); n.Exists(missing) {
 		t.Error("something is there")
 	}
+	is(t, "the volume is formatted", false)(n.IsVolumeFormatted(unformatted))
 	n.OK(n.CreateSymlink(mount, full+`\link`))
 	n.OK(n.RmdirContents(full)) // which removes links and does not follow them
 	n.Holds(mount+`\data`, "precious")
@@ -218,6 +238,8 @@ func TestSteps(t *testing.T) {
 	n.Once("RemoveSMBGlobalMapping", win32.ERROR_OPEN_FILES)
 	n.Code(n.Unstage(podsPath+`\share`), codes.Unavailable)
 	n.Mapped(share)
+	n.Faults.Add(testnode.Fault{Function: "RemoveSMBGlobalMapping", Times: 1, Error: win32.ERROR_NOT_CONNECTED,
+		After: true}) // another program was faster
 	n.OK(n.Unstage(podsPath + `\share`))
 	n.Mapped()
 }

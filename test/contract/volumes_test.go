@@ -118,7 +118,11 @@ func TestPartitionsWithoutVolume(t *testing.T) {
 			if name == "hidden" {
 				want = fmt.Sprintf("%s: its partition %d is hidden", want, number)
 			}
-			n.Refused(n.StageDisk(1, staging), codes.NotFound, "VOLUME_NOT_FOUND", want)
+			err := n.StageDisk(1, staging)
+			n.Refused(err, codes.NotFound, "VOLUME_NOT_FOUND", want)
+			if name != "hidden" && strings.Contains(err.Error(), "hidden") {
+				t.Errorf("a partition that is not hidden: %v", err)
+			}
 			n.OK(n.SetDiskState(1, false))
 			n.OK(n.SetDiskState(1, true)) // would wait for it, too
 			driveLayout(t, n, 1, func(l *win32.DriveLayout) { data(l).Attributes &^= attribute; data(l).Rewrite = true })

@@ -3,6 +3,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
@@ -78,13 +80,23 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 	must(t, by(n).FormatVolume(t.Context(), ids[0]))
 }
 
-// TestSystemDiskStaysWritable: Windows would not run for long.
+// TestSystemDiskStaysWritable: Windows would not run for long. What was written to another disk reaches it before it
+// becomes read-only.
 func TestSystemDiskStaysWritable(t *testing.T) {
-	n := bare(t, emulate(t, emulated.Options{}))
+	flushed := 0
+	n, _ := nodeWith(t, func(_ context.Context, call kernel.Call, do func() error) error {
+		if call.Function == "Flush" {
+			flushed++
+		}
+		return do()
+	}, bundle.Spec{SizeBytes: 64 << 20, Formatted: true})
 	if err := n.Disks.SetDiskReadOnly(t.Context(), 0, true); !errdefs.HasReason(err, reason.SystemDisk) {
 		t.Errorf("got %v, want %s", err, reason.SystemDisk)
 	}
 	must(t, n.Disks.SetDiskReadOnly(t.Context(), 1, true))
+	if flushed != 1 {
+		t.Errorf("the disk's volume was flushed %d times", flushed)
+	}
 }
 
 // moving is a node one of whose volumes is found on another disk when it is looked for again.
