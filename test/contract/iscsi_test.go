@@ -109,6 +109,16 @@ func TestISCSIAuthentication(t *testing.T) {
 	}
 }
 
+// What can be refused by the text is refused before the initiator is asked.
+func TestISCSITexts(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	n.Code(n.SetMutualChapSecret("eleven-byte"), codes.InvalidArgument)
+	n.Code(n.ConnectTarget("disk"), codes.InvalidArgument)
+	if tried := n.Called("SetISCSIInitiatorCHAPSharedSecret", "ISCSISessionList", "LoginISCSITarget"); len(tried) > 0 {
+		t.Errorf("Windows was asked: %q", tried)
+	}
+}
+
 // A target that is connected is not logged in to again, whatever the secret.
 func TestISCSIConnectIsIdempotent(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})

@@ -176,21 +176,6 @@ func TestReconnectingSession(t *testing.T) {
 	wantError(t, err, errdefs.Unavailable, reason.Reconnecting)
 }
 
-// What can be refused by the text is refused before the initiator is asked.
-func TestRefusedLogins(t *testing.T) {
-	k := &scriptedISCSI{}
-	s := k.iscsi(t)
-	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), "disk", "twelve-bytes"),
-		errdefs.InvalidArgument, reason.InvalidTargetName)
-	wantError(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, "short"),
-		errdefs.InvalidArgument, reason.InvalidCHAP)
-	_, err := s.ISCSI.SetMutualCHAPSecret(t.Context(), &api.SetMutualChapSecretRequest{MutualChapSecret: "short"})
-	wantError(t, err, errdefs.InvalidArgument, reason.InvalidCHAP)
-	if len(k.secrets) > 0 {
-		t.Errorf("the initiator was given %q", k.secrets)
-	}
-}
-
 // TestLoginsAreJoinedBySecret: identical logins at the same time are joined; another secret makes a separate call.
 func TestLoginsAreJoinedBySecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

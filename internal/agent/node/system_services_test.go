@@ -71,21 +71,6 @@ func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	}
 }
 
-// A name that no service can have is refused before it reaches Windows, which would take some of them for another.
-func TestImpossibleServiceNames(t *testing.T) {
-	k := &scriptedServices{}
-	s := k.system(t)
-	for _, name := range []string{"", `..\MSiSCSI`, "a/b", "MSiSCSI\x00", "a\nb", "a\u2028b", "a\xff", strings.Repeat("x", 257),
-		strings.Repeat("\U0001F4BE", 129)} {
-		wantError(t, of(s.GetService)(t.Context(), name), errdefs.InvalidArgument, reason.InvalidServiceName)
-		wantError(t, s.StartService(t.Context(), name), errdefs.InvalidArgument, reason.InvalidServiceName)
-		wantError(t, s.StopService(t.Context(), name, true), errdefs.InvalidArgument, reason.InvalidServiceName)
-	}
-	if len(k.called) > 0 {
-		t.Errorf("Windows was asked to %q", k.called)
-	}
-}
-
 func inState(states ...uint32) (answers []kernel.Service) {
 	for _, s := range states {
 		answers = append(answers, kernel.Service{State: s, WaitHint: 60000})
