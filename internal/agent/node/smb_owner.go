@@ -3,6 +3,8 @@
 package node
 
 import (
+	"errors"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
@@ -14,13 +16,13 @@ import (
 type sharing struct {
 	*op
 	key   string
-	by    winpath.Path // the target of a step; zero: the smb group
-	known records.Share
+	by    winpath.Path   // the target of a step; zero: the smb group
+	known records.Record // a Mapping
 }
 
 // withShare runs f for an operation that holds the share's lock in this process.
 func (o *op) withShare(key string, by winpath.Path, f func(s *sharing) error) error {
-	s := &sharing{op: o, key: key, by: by, known: records.Share{Share: key}}
+	s := &sharing{op: o, key: key, by: by, known: records.Record{Share: key}}
 	log := o.node.records
 	if log == nil {
 		return f(s)
@@ -28,15 +30,15 @@ func (o *op) withShare(key string, by winpath.Path, f func(s *sharing) error) er
 	unlock, err := log.Lock(o.run.Context, key)
 	if err == nil {
 		defer unlock()
-		var known records.Share
-		if known, err = log.Share(key); known.Known() {
+		var known records.Record
+		if known, err = log.Get(records.Mapping, key); err == nil {
 			s.known = known
 		}
 	}
 	if o.run.Context.Err() != nil {
 		return o.run.GaveUp()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, records.ErrNone) {
 		o.log().Error(err, "It is not known whose the mapping of a share is: the steps keep it", "share", key)
 	}
 	if _, asked := o.node.asked.Load(key); asked {
@@ -60,7 +62,7 @@ func (s *sharing) forget() {
 	s.node.mapped.Delete(s.key)
 	s.node.asked.Delete(s.key)
 	known := s.known.Known()
-	s.known = records.Share{Share: s.key}
+	s.known = records.Record{Share: s.key}
 	if known {
 		s.save()
 	}
@@ -71,7 +73,7 @@ func (s *sharing) save() {
 	if s.node.records == nil {
 		return
 	}
-	err := s.node.records.PutShare(s.known)
+	err := s.node.records.Put(records.Mapping, s.known)
 	if err == nil {
 		s.node.asked.Delete(s.key)
 		return
@@ -105,7 +107,7 @@ func (o *op) recordedUsers(wanted func(key, target string) bool) (map[string][]s
 	if o.node.records == nil {
 		return users, nil
 	}
-	all, err := o.node.records.Uses()
+	all, err := o.node.records.All(records.Use)
 	if err != nil {
 		return nil, err
 	}

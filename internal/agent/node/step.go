@@ -94,8 +94,22 @@ func (o *op) removeEmpty(path winpath.Path) error {
 	return nil
 }
 
-// makeRoom removes a link or an empty directory, where another link is to be. It leaves a mounted volume, whose disk
-// only Unstage would take offline.
+// linkAt makes a link, or finds it possible, and the directories above it. What is at its path is replaced if it is
+// another link or an empty directory.
+func (o *op) linkAt(path winpath.Path, link func() error) error {
+	err := o.makeParents(path)
+	if err == nil {
+		err = link()
+	}
+	if errdefs.HasReason(err, reason.PathExists) {
+		if err = o.makeRoom(path); err == nil {
+			err = link()
+		}
+	}
+	return err
+}
+
+// makeRoom removes a link or an empty directory. It leaves a mounted volume, whose disk only Unstage would take offline.
 func (o *op) makeRoom(path winpath.Path) error {
 	there, err := o.mountPointAt(path)
 	if err == nil && there != nil {

@@ -88,20 +88,12 @@ func (o *op) onShare(key string, target winpath.Path, f func(s *sharing) error) 
 	return o.run.Phase(func() error { return o.withShare(key, target, f) }, operation.Share(key))
 }
 
-// linkShare maps a share unless it is mapped, and makes a link to it. A link or an empty directory there is replaced.
+// linkShare maps a share unless it is mapped, and makes a link to it.
 func (s *sharing) linkShare(share winpath.UNC, target winpath.Path, user string, password Secret) error {
-	if err := s.makeParents(target); err != nil {
-		return err
-	}
 	link := *linkToShare(target, share)
-	possible := func() error { return s.fs.LinkPossible(link, s.node.lacks(createSymbolicLink)) }
-	err := possible()
-	if errdefs.HasReason(err, reason.PathExists) {
-		if err = s.makeRoom(target); err == nil {
-			err = possible()
-		}
-	}
-	if err != nil {
+	if err := s.linkAt(target, func() error {
+		return s.fs.LinkPossible(link, s.node.lacks(createSymbolicLink))
+	}); err != nil {
 		return err
 	}
 	if err := s.ensureMapped(share, user, password); err != nil {
@@ -130,7 +122,7 @@ func (s *Steps) CleanShares(ctx context.Context) error {
 }
 
 func (s *Steps) leaveLost(ctx context.Context) error {
-	uses, err := s.node.records.Uses()
+	uses, err := s.node.records.All(records.Use)
 	if err != nil || len(uses) == 0 {
 		return recordError(err)
 	}
@@ -151,7 +143,7 @@ func (s *Steps) leaveLost(ctx context.Context) error {
 }
 
 func (s *Steps) forgetUnmapped(ctx context.Context) error {
-	known, err := s.node.records.Shares()
+	known, err := s.node.records.All(records.Mapping)
 	if err != nil || len(known) == 0 {
 		return recordError(err)
 	}
@@ -160,7 +152,8 @@ func (s *Steps) forgetUnmapped(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	for _, key := range known {
+	for _, k := range known {
+		key := k.Share
 		if slices.ContainsFunc(mapped, func(m *admin.SMBMapping) bool { return keyOf(m.GetRemotePath()) == key }) {
 			continue
 		}

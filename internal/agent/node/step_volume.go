@@ -62,16 +62,7 @@ func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.Publis
 	what := stepAt("Publish", target, r)
 	what.Arguments = "source=" + source.String()
 	return run(ctx, s.node, what, func(o *op) (*api.PublishResponse, error) {
-		if err := o.makeParents(target); err != nil {
-			return nil, err
-		}
-		err := o.createSymlink(source, target)
-		if errdefs.HasReason(err, reason.PathExists) {
-			if err = o.makeRoom(target); err == nil {
-				err = o.createSymlink(source, target)
-			}
-		}
-		return &api.PublishResponse{}, err
+		return &api.PublishResponse{}, o.linkAt(target, func() error { return o.createSymlink(source, target) })
 	})
 }
 

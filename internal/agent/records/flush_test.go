@@ -22,7 +22,7 @@ func TestFlushedBeforeItCounts(t *testing.T) {
 		return f.Sync()
 	}
 	for _, err := range []error{d.Put(Use, Record{Remote: `\\fs\share`, Target: `C:\k`}),
-		d.PutShare(Share{Share: `\\fs\share`, Made: Made})} {
+		d.Put(Mapping, Record{Share: `\\fs\share`, Made: Made})} {
 		if err != nil {
 			t.Error(err)
 		}

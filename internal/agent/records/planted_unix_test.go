@@ -36,15 +36,15 @@ func TestBehindALink(t *testing.T) {
 	there, d := records.New(elsewhere), records.New(dir)
 	use := records.Record{Remote: share, Target: `C:\k`}
 	check(t, there.Put(records.Use, use))
-	check(t, there.PutShare(records.Share{Share: share, Made: records.Made}))
+	check(t, there.Put(records.Mapping, records.Record{Share: share, Made: records.Made}))
 	check(t, os.Symlink(elsewhere, dir))
 	got, errGet := d.Get(records.Use, use.Target)
-	known, errShare := d.Share(share)
-	all, errUses := d.Uses()
-	_, errShares := d.Shares()
+	known, errShare := d.Get(records.Mapping, share)
+	all, errUses := d.All(records.Use)
+	_, errShares := d.All(records.Mapping)
 	for of, err := range map[string]error{
 		"a use": errGet, "all uses": errUses, "a share": errShare, "all shares": errShares, "a new use": d.Put(records.Use, use),
-		"a removal": d.Remove(records.Use, use.Target), "a forgotten share": d.PutShare(records.Share{Share: share}),
+		"a removal": d.Remove(records.Use, use.Target), "a forgotten share": d.Put(records.Mapping, records.Record{Share: share}),
 	} {
 		if err == nil || errors.Is(err, records.ErrNone) {
 			t.Errorf("%s behind a link: %v", of, err)

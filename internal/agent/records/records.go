@@ -6,8 +6,6 @@
 package records
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,25 +18,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
-)
-
-// A Record says something of a target, the path of a link or a mount point.
-type Record struct {
-	Remote string `json:",omitempty"` // of a Use: \\server\share\dir
-	Volume string `json:",omitempty"` // of an Unstaging
-	Target string
-}
-
-// A Kind is a kind of records, by the end of their files' names.
-type Kind string
-
-const (
-	// Use says that a link at the target leads to a share.
-	Use Kind = ".json"
-	// Unstaging says that a volume is being unstaged from the target: between its unmounting and its disk's going
-	// offline, nothing else says which disk that is.
-	Unstaging Kind = ".leaving"
 )
 
 // Dir is a directory of records. It is safe for concurrent use.
@@ -49,9 +28,8 @@ func New(path string) *Dir { return &Dir{path: path} }
 
 // The ends of the names of other files.
 const (
-	shareSuffix = ".share"
-	lockSuffix  = ".lock"
-	newSuffix   = ".new"
+	lockSuffix = ".lock"
+	newSuffix  = ".new"
 )
 
 // Limits of what is read.
@@ -63,14 +41,9 @@ const (
 // ErrNone means that there is no such record.
 var ErrNone = errors.New("no record")
 
-// file returns the path of the file about a target or a share. Names that Windows takes for one have one file.
-func (d *Dir) file(of, suffix string) string {
-	return filepath.Join(d.path, stem(of)+suffix)
-}
-
-func stem(of string) string {
-	sum := sha256.Sum256([]byte(winpath.Fold(of)))
-	return hex.EncodeToString(sum[:12])
+// file returns the path of the file about a target or a share.
+func (d *Dir) file(of string, suffix Kind) string {
+	return filepath.Join(d.path, stem(of)+string(suffix))
 }
 
 // named matches the names that file gives. Other files in the directory are not records.
@@ -88,12 +61,12 @@ func (d *Dir) there() error {
 	return err
 }
 
-// Get returns the record of a target; ErrNone if there is none.
-func (d *Dir) Get(kind Kind, target string) (Record, error) {
+// Get returns the record of a target or a share; ErrNone if there is none.
+func (d *Dir) Get(kind Kind, of string) (Record, error) {
 	if err := d.there(); err != nil {
 		return Record{}, err
 	}
-	return kind.read(d.file(target, string(kind)))
+	return kind.read(d.file(of, kind))
 }
 
 // read reads a record. Only a regular file is one, and it is short: reading ends, whatever is there.
@@ -105,41 +78,43 @@ func (k Kind) read(file string) (r Record, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err == nil && k == Use && (r.Remote == "" || r.Target == "") {
-		err = errors.New("it names no share")
-	}
 	switch {
-	case err == nil:
-	case k == Use:
-		err = fmt.Errorf("the record %s of a staged share cannot be read; remove it if no pod uses the share: %w", file, err)
-	default:
-		err = fmt.Errorf("the record %s of a volume that is being unstaged cannot be read; remove it, and take the disk "+
-			"offline: %w", file, err)
+	case err != nil:
+	case k == Use && (r.Remote == "" || r.Target == ""):
+		err = errors.New("it names no share")
+	case k == Mapping && stem(r.Share)+string(k) != filepath.Base(file):
+		err = fmt.Errorf("it is of another one, %s", r.Share)
 	}
-	return r, err
+	if err != nil {
+		return Record{}, fmt.Errorf("the record %s %s: %w", file, k.unreadable(), err)
+	}
+	return r, nil
 }
 
-// Uses returns all records of that kind. One that cannot be read is an error: it may be of any share.
-func (d *Dir) Uses() (all []Record, err error) {
-	names, err := d.names(string(Use))
+// All returns all records of a kind. One that cannot be read is an error: it may be of any share. A Mapping that cannot
+// be read says nothing, and is removed.
+func (d *Dir) All(kind Kind) (all []Record, err error) {
+	names, err := d.names(kind)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		u, err := Use.read(filepath.Join(d.path, name))
-		if errors.Is(err, ErrNone) { // it has gone meanwhile
-			continue
+		file := filepath.Join(d.path, name)
+		switch r, failure := kind.read(file); {
+		case failure == nil:
+			all = append(all, r)
+		case errors.Is(failure, ErrNone): // it has gone meanwhile
+		case kind == Mapping:
+			err = errors.Join(err, d.remove(file))
+		default:
+			return nil, failure
 		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, u)
 	}
-	return all, nil
+	return all, err
 }
 
-// names returns the names of the records with a suffix.
-func (d *Dir) names(suffix string) (all []string, err error) {
+// names returns the names of the records of a kind.
+func (d *Dir) names(kind Kind) (all []string, err error) {
 	if err := d.there(); err != nil {
 		return nil, err
 	}
@@ -155,7 +130,7 @@ func (d *Dir) names(suffix string) (all []string, err error) {
 	for {
 		names, err := dir.Readdirnames(together) // a pattern would pass over what cannot be read
 		for _, name := range names {
-			if m := named.FindStringSubmatch(name); len(m) > 1 && m[1] == suffix {
+			if m := named.FindStringSubmatch(name); len(m) > 1 && m[1] == string(kind) {
 				all = append(all, name)
 			}
 		}
@@ -170,12 +145,23 @@ func (d *Dir) names(suffix string) (all []string, err error) {
 	}
 }
 
-// Put writes the record of a target.
-func (d *Dir) Put(kind Kind, r Record) error { return d.put(d.file(r.Target, string(kind)), r) }
+// Put writes a record. A Mapping that says nothing is removed, and so is one that cannot be replaced: an old one could
+// say that the mapping is the steps' alone.
+func (d *Dir) Put(kind Kind, r Record) error {
+	file := d.file(r.of(), kind)
+	if kind == Mapping && !r.Known() {
+		return d.remove(file)
+	}
+	err := d.put(file, r)
+	if err != nil && kind == Mapping {
+		_ = d.remove(file)
+	}
+	return err
+}
 
 // put writes a file through one of another name, which is flushed before it gets its own.
-func (d *Dir) put(file string, content any) error {
-	text, err := json.Marshal(content)
+func (d *Dir) put(file string, r Record) error {
+	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
@@ -212,8 +198,8 @@ func (d *Dir) make() error {
 	return fileowner.MakePrivateDirectory(d.path)
 }
 
-// Remove removes the record of a target, if there is one.
-func (d *Dir) Remove(kind Kind, target string) error { return d.remove(d.file(target, string(kind))) }
+// Remove removes the record of a target or a share, if there is one.
+func (d *Dir) Remove(kind Kind, of string) error { return d.remove(d.file(of, kind)) }
 
 func (d *Dir) remove(file string) error {
 	if err := d.there(); err != nil {

@@ -23,7 +23,7 @@ const share = `\\fs\share`
 func TestRecords(t *testing.T) {
 	d := records.New(filepath.Join(t.TempDir(), "records"))
 	want := records.Record{Remote: share + `\dir`, Target: `C:\k\Über`}
-	if all, err := d.Uses(); err != nil || all != nil {
+	if all, err := d.All(records.Use); err != nil || all != nil {
 		t.Errorf("before the first: %v, %v", all, err)
 	}
 	check(t, d.Put(records.Use, want))
@@ -38,7 +38,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", other, err, records.ErrNone)
 		}
 	}
-	all, err := d.Uses()
+	all, err := d.All(records.Use)
 	check(t, err)
 	if diff := cmp.Diff([]records.Record{want}, all); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -65,7 +65,7 @@ func TestPlanted(t *testing.T) {
 		target := `C:\k\target`
 		check(t, d.Put(records.Use, records.Record{Remote: share, Target: target}))
 		check(t, d.Put(records.Unstaging, records.Record{Volume: "v", Target: target}))
-		check(t, d.PutShare(records.Share{Share: share, Made: records.Made}))
+		check(t, d.Put(records.Mapping, records.Record{Share: share, Made: records.Made}))
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		check(t, err)
 		files = append(files, strings.TrimSuffix(fileOf(t, dir, ".share"), ".share")+".lock")
@@ -80,9 +80,9 @@ func TestPlanted(t *testing.T) {
 			check(t, plant(file+".new")) // where the next record is written
 		}
 		_, errUse := d.Get(records.Use, target)
-		_, errAll := d.Uses()
+		_, errAll := d.All(records.Use)
 		_, errUnstaging := d.Get(records.Unstaging, target)
-		known, errShare := d.Share(share)
+		known, errShare := d.Get(records.Mapping, share)
 		unlock, errLock := d.Lock(t.Context(), share)
 		if errLock == nil {
 			unlock()
@@ -128,25 +128,25 @@ func TestNoRoom(t *testing.T) {
 func TestShareNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	d := records.New(dir)
-	made := records.Share{Share: share, Made: records.Made}
-	check(t, d.PutShare(made))
+	made := records.Record{Share: share, Made: records.Made}
+	check(t, d.Put(records.Mapping, made))
 	file := fileOf(t, dir, ".share")
 	check(t, os.MkdirAll(filepath.Join(file+".new", "in the way"), 0o700))
 	made.Asked = true
-	if err := d.PutShare(made); err == nil {
+	if err := d.Put(records.Mapping, made); err == nil {
 		t.Error("a record was written where a directory is")
 	}
-	if known, err := d.Share(share); known.Known() || err != nil {
+	if known, err := d.Get(records.Mapping, share); !errors.Is(err, records.ErrNone) {
 		t.Errorf("after the failure: %+v, %v", known, err)
 	}
 	check(t, os.RemoveAll(file+".new"))
-	check(t, d.PutShare(records.Share{Share: share + "2", Made: records.Made}))
+	check(t, d.Put(records.Mapping, records.Record{Share: share + "2", Made: records.Made}))
 	check(t, os.Rename(fileOf(t, dir, ".share"), file))
-	if known, err := d.Share(share); known.Known() || err == nil {
+	if known, err := d.Get(records.Mapping, share); known.Known() || err == nil {
 		t.Errorf("with another share's record: %+v, %v", known, err)
 	}
-	if all, err := d.Shares(); len(all) > 0 || err != nil {
-		t.Errorf("all shares: %q, %v", all, err)
+	if all, err := d.All(records.Mapping); len(all) > 0 || err != nil {
+		t.Errorf("all shares: %+v, %v", all, err)
 	}
 }
 
