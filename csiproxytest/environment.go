@@ -129,7 +129,7 @@ const (
 // usual. Dependencies are ignored.
 func (n *Node) SetServiceState(name string, state ServiceState) {
 	n.t.Helper()
-	n.setService(name, func(s *services.Service) { s.State = uint32(state) })
+	n.setService(name, func(s *services.Service) { s.State = win32.ServiceState(state) })
 }
 
 // ServiceStart is when a service starts, as Windows numbers it.

@@ -16,6 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -185,7 +186,7 @@ func (c serviceCommand) install(ctx context.Context, i installation) error {
 			c.print("warning: the service will not start with -policy=%s: %v", i.policy, err)
 		}
 	}
-	running := before.State == winservice.Running && len(changes.Updated) > 0
+	running := before.State == win32.SERVICE_RUNNING && len(changes.Updated) > 0
 	if running && !i.start {
 		c.print("it goes on running with its old settings; csi-proxy service install -start, or a stop and a start, " +
 			"applies the new ones")

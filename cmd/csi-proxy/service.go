@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -247,7 +248,7 @@ func (c serviceCommand) status() (code int, err error) {
 	if s.PID != 0 {
 		c.print("pid       %d", s.PID)
 	}
-	if s.State == winservice.Stopped {
+	if s.State == win32.SERVICE_STOPPED {
 		c.print("ended     %s", s.Exit())
 	}
 	c.print("start     %v", s.Start)
@@ -256,7 +257,7 @@ func (c serviceCommand) status() (code int, err error) {
 	for i, word := range s.Command {
 		c.print("%-9s %s", []string{"program", "argument"}[min(i, 1)], word)
 	}
-	if s.State != winservice.Running {
+	if s.State != win32.SERVICE_RUNNING {
 		return exitStopped, nil
 	}
 	return app.ExitOK, nil

@@ -25,7 +25,7 @@ func TestSetService(t *testing.T) {
 		s.State, s.PendingQueries, s.StartType = starting, 2, win32.SERVICE_DISABLED
 		return nil
 	}))
-	if d := cmp.Diff([]uint32{starting, starting, running}, states(t, n, "base", 3)); d != "" {
+	if d := cmp.Diff(inStates{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
 	}
 	must(t, n.Reboot())

@@ -36,8 +36,10 @@ func dependents(t *testing.T, n *Node, name string) []string {
 	return names
 }
 
+type inStates = []win32.ServiceState
+
 // states returns the states that a number of queries see.
-func states(t *testing.T, n *Node, name string, queries int) (seen []uint32) {
+func states(t *testing.T, n *Node, name string, queries int) (seen inStates) {
 	t.Helper()
 	for range queries {
 		seen = append(seen, queryService(t, n, name).State)
@@ -71,12 +73,12 @@ func TestServiceStartsAndStops(t *testing.T) {
 	if first.CheckPoint != 1 || first.WaitHint == 0 || first.Accepted != 0 || first.ProcessID == 0 {
 		t.Errorf("pending: %+v", first)
 	}
-	if diff := cmp.Diff(states(t, n, "Spooler", 4), []uint32{starting, starting, running, running}); diff != "" {
+	if diff := cmp.Diff(states(t, n, "Spooler", 4), inStates{starting, starting, running, running}); diff != "" {
 		t.Errorf("states (-got +want):\n%s", diff)
 	}
 	must(t, n.StopService("Spooler"))
 	wantCode(t, "a start meanwhile", n.StartService("Spooler"), win32.ERROR_SERVICE_ALREADY_RUNNING)
-	if diff := cmp.Diff(states(t, n, "Spooler", 5), []uint32{stopping, stopping, stopping, stopped, stopped}); diff != "" {
+	if diff := cmp.Diff(states(t, n, "Spooler", 5), inStates{stopping, stopping, stopping, stopped, stopped}); diff != "" {
 		t.Errorf("states (-got +want):\n%s", diff)
 	}
 	wantCode(t, "a second stop", n.StopService("Spooler"), win32.ERROR_SERVICE_NOT_ACTIVE)
@@ -134,13 +136,13 @@ func TestDependentServices(t *testing.T) {
 	}
 	// A start also starts the services that are needed, and the service itself last.
 	must(t, n.StartService("top"))
-	if diff := cmp.Diff(states(t, n, "top", 1), []uint32{starting}); diff != "" {
+	if diff := cmp.Diff(states(t, n, "top", 1), inStates{starting}); diff != "" {
 		t.Errorf("states (-got +want):\n%s", diff)
 	}
 	for queryService(t, n, "top").State == starting {
 	}
 	for _, name := range []string{"base", "left", "right", "top"} {
-		if diff := cmp.Diff(states(t, n, name, 1), []uint32{running}); diff != "" {
+		if diff := cmp.Diff(states(t, n, name, 1), inStates{running}); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
 	}
@@ -156,7 +158,7 @@ func TestServiceThatStopsAgain(t *testing.T) {
 		services.Spec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
 	)})
 	must(t, n.StartService("above"))
-	if diff := cmp.Diff(states(t, n, "above", 2), []uint32{starting, stopped}); diff != "" {
+	if diff := cmp.Diff(states(t, n, "above", 2), inStates{starting, stopped}); diff != "" {
 		t.Errorf("states (-got +want):\n%s", diff)
 	}
 	if s := queryService(t, n, "broken"); s.ExitCode != 1066 || s.ServiceExitCode != 42 || s.ProcessID != 0 {
@@ -184,8 +186,8 @@ func TestServicesAfterReboot(t *testing.T) {
 		got[s.Name] = fmt.Sprint(s.State, " ", s.ExitCode)
 	}
 	want := map[string]string{
-		"auto": "4 0", "needed": "4 0", "manual": "1 1077", "broken": "1 5", "above-broken": "1 1068",
-		"disabled": "1 1077", "slow": "4 0",
+		"auto": "running 0", "needed": "running 0", "manual": "stopped 1077", "broken": "stopped 5",
+		"above-broken": "stopped 1068", "disabled": "stopped 1077", "slow": "running 0",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("state and exit code (-got +want):\n%s", diff)

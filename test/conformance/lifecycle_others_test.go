@@ -83,7 +83,7 @@ func TestServiceLifecycle(t *testing.T) {
 		same(t, ask[string](d, "GetBIOSSerialNumber", nil, serial), n.biosSerial(t))
 
 		name := n.service(t)
-		is := func(want uint32) {
+		is := func(want win32.ServiceState) {
 			t.Helper()
 			same(t, d.service(name), want)
 		}

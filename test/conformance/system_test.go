@@ -2,10 +2,12 @@
 
 package conformance
 
-// service returns the state of a service, with Windows' own number.
-func (d *driver) service(name string) uint32 {
+import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+
+// service returns the state of a service.
+func (d *driver) service(name string) win32.ServiceState {
 	d.t.Helper()
-	return uint32(d.must("GetService", values{serviceName: name}).get(state).Enum())
+	return win32.ServiceState(d.must("GetService", values{serviceName: name}).get(state).Enum())
 }
 
 func (d *driver) startService(name string) error {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
@@ -141,7 +142,7 @@ func start(t testing.TB, name, what string) {
 		if err == nil {
 			err = mayStart(what, s.State, s.Start)
 		}
-		if err != nil || s.State == winservice.Running {
+		if err != nil || s.State == win32.SERVICE_RUNNING {
 			return err
 		}
 		atEnd(t, "stopping "+name, func(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
@@ -25,7 +26,7 @@ func AsSystem(t testing.TB, command ...string) error {
 		var s winservice.Installed
 		ended, err := Subject{Timeout: time.Minute}.pollUntil(func() (_ bool, err error) {
 			s, err = m.Query(name)
-			return s.State == winservice.Stopped, err
+			return s.State == win32.SERVICE_STOPPED, err
 		})
 		switch {
 		case err != nil:

@@ -38,7 +38,7 @@ func (q *inquiry) startInitiator() {
 }
 
 // awaitService waits until a service has a state.
-func (q *inquiry) awaitService(name string, state uint32) {
+func (q *inquiry) awaitService(name string, state win32.ServiceState) {
 	q.Helper()
 	reached, err := q.pollUntil(func() (bool, error) {
 		s, err := q.Kernel.QueryService(name)

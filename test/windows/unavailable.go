@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -24,8 +25,8 @@ func check(t testing.TB, err error) {
 
 // mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
 // logging in to targets, is unknown.
-func mayStart(what string, state winservice.State, start winservice.StartType) error {
-	if state != winservice.Running && start != winservice.Manual {
+func mayStart(what string, state win32.ServiceState, start winservice.StartType) error {
+	if state != win32.SERVICE_RUNNING && start != winservice.Manual {
 		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually; "+
 			"start it first", what))
 	}

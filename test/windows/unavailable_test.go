@@ -22,11 +22,11 @@ func TestUnavailableReasons(t *testing.T) {
 		refused error
 		want    bool
 	}{
-		"a service that runs": {mayStart("target server", winservice.Running, winservice.Automatic),
+		"a service that runs": {mayStart("target server", win32.SERVICE_RUNNING, winservice.Automatic),
 			false},
-		"one that is started on demand":   {mayStart("x", winservice.Stopped, winservice.Manual), false},
-		"one that was stopped":            {mayStart("x", winservice.Stopped, winservice.Automatic), true},
-		"one that is switched off":        {mayStart("x", winservice.Stopped, winservice.Disabled), true},
+		"one that is started on demand":   {mayStart("x", win32.SERVICE_STOPPED, winservice.Manual), false},
+		"one that was stopped":            {mayStart("x", win32.SERVICE_STOPPED, winservice.Automatic), true},
+		"one that is switched off":        {mayStart("x", win32.SERVICE_STOPPED, winservice.Disabled), true},
 		"a target server without targets": {hasNoForeignTargets(nil), false},
 		"one with the tests' own":         {hasNoForeignTargets([]string{machine.RandomName()}), false},
 		"one with a foreign target":       {hasNoForeignTargets([]string{machine.RandomName(), "backup"}), true},

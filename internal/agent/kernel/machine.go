@@ -2,6 +2,8 @@
 
 package kernel
 
+import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+
 // Services is the Service Control Manager's view of the node's services.
 type Services interface {
 	// QueryService returns the configuration and state of a service by its service name, in any case (OpenSCManagerW with
@@ -30,7 +32,7 @@ type Service struct {
 	StartType    uint32   // SERVICE_BOOT_START 0, _SYSTEM_START 1, _AUTO_START 2, _DEMAND_START 3, _DISABLED 4
 	Dependencies []string // services, and with a leading + load order groups, that must run first
 
-	State           uint32 // SERVICE_STOPPED 1, _START_PENDING 2, _STOP_PENDING 3, _RUNNING 4 … _PAUSED 7
+	State           win32.ServiceState
 	Accepted        uint32 // SERVICE_ACCEPT_STOP 1 and others
 	ExitCode        uint32 // Win32 code of the last stop; ERROR_SERVICE_SPECIFIC_ERROR: see ServiceExitCode
 	ServiceExitCode uint32

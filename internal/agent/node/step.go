@@ -109,7 +109,7 @@ func (o *op) linkAt(path winpath.Path, link func() error) error {
 	return err
 }
 
-// makeRoom removes a link or an empty directory. It leaves a mounted volume, whose disk only Unstage would take offline.
+// makeRoom removes a link or an empty directory. It leaves a mounted volume, whose disk only Unstage takes offline.
 func (o *op) makeRoom(path winpath.Path) error {
 	there, err := o.mountPointAt(path)
 	if err == nil && there != nil {

@@ -71,7 +71,10 @@ func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	}
 }
 
-func inState(states ...uint32) (answers []kernel.Service) {
+// inStates are the states of a service, one after the other.
+type inStates = []win32.ServiceState
+
+func inState(states ...win32.ServiceState) (answers []kernel.Service) {
 	for _, s := range states {
 		answers = append(answers, kernel.Service{State: s, WaitHint: 60000})
 	}
@@ -150,31 +153,31 @@ func TestServiceStates(t *testing.T) {
 	stop := func(s calls) error { return s.StopService(context.Background(), "s", false) }
 	for name, c := range map[string]struct {
 		call    func(calls) error
-		states  []uint32
+		states  inStates
 		control error
 		called  []string
 		reason  string
 	}{
-		"starts":                  {start, []uint32{stopped, starting, running}, nil, []string{"start"}, ""},
-		"starts what is stopping": {start, []uint32{stopping, stopped, starting, running}, nil, []string{"start"}, ""},
-		"another's start fails":   {start, []uint32{starting, stopped, running}, nil, []string{"start"}, ""},
-		"continues":               {start, []uint32{win32.SERVICE_CONTINUE_PENDING, running}, nil, nil, ""},
-		"another starts it": {start, []uint32{stopped, running}, win32.ERROR_SERVICE_ALREADY_RUNNING,
+		"starts":                  {start, inStates{stopped, starting, running}, nil, []string{"start"}, ""},
+		"starts what is stopping": {start, inStates{stopping, stopped, starting, running}, nil, []string{"start"}, ""},
+		"another's start fails":   {start, inStates{starting, stopped, running}, nil, []string{"start"}, ""},
+		"continues":               {start, inStates{win32.SERVICE_CONTINUE_PENDING, running}, nil, nil, ""},
+		"another starts it": {start, inStates{stopped, running}, win32.ERROR_SERVICE_ALREADY_RUNNING,
 			[]string{"start"}, ""},
-		"stops again": {start, []uint32{stopped, starting, stopped}, nil,
+		"stops again": {start, inStates{stopped, starting, stopped}, nil,
 			[]string{"start"}, reason.ServiceFailed},
-		"is paused":                    {start, []uint32{pausing, paused}, nil, nil, reason.ServicePaused},
-		"stops":                        {stop, []uint32{running, stopping, stopped}, nil, []string{"stop"}, ""},
-		"stops what is paused":         {stop, []uint32{paused, stopping, stopped}, nil, []string{"stop"}, ""},
-		"is slow to say that it stops": {stop, []uint32{running, running, running, stopped}, nil, []string{"stop"}, ""},
-		"another stops it": {stop, []uint32{running, stopped},
+		"is paused":                    {start, inStates{pausing, paused}, nil, nil, reason.ServicePaused},
+		"stops":                        {stop, inStates{running, stopping, stopped}, nil, []string{"stop"}, ""},
+		"stops what is paused":         {stop, inStates{paused, stopping, stopped}, nil, []string{"stop"}, ""},
+		"is slow to say that it stops": {stop, inStates{running, running, running, stopped}, nil, []string{"stop"}, ""},
+		"another stops it": {stop, inStates{running, stopped},
 			win32.ERROR_SERVICE_NOT_ACTIVE, []string{"stop"}, ""},
-		"stops by itself": {stop, []uint32{stopping, stopping, stopped}, nil, nil, ""},
-		"cannot be stopped as it is": {stop, []uint32{starting, stopped},
+		"stops by itself": {stop, inStates{stopping, stopping, stopped}, nil, nil, ""},
+		"cannot be stopped as it is": {stop, inStates{starting, stopped},
 			win32.ERROR_SERVICE_CANNOT_ACCEPT_CTRL, []string{"stop"}, ""},
-		"does not take a stop": {stop, []uint32{running}, win32.ERROR_INVALID_SERVICE_CONTROL, []string{"stop"},
+		"does not take a stop": {stop, inStates{running}, win32.ERROR_INVALID_SERVICE_CONTROL, []string{"stop"},
 			"INVALID_SERVICE_CONTROL"},
-		"a dependent that nobody lists": {stop, []uint32{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil,
+		"a dependent that nobody lists": {stop, inStates{running}, win32.ERROR_DEPENDENT_SERVICES_RUNNING, nil,
 			reason.ServicePending},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -177,7 +177,7 @@ func stillPending(wait context.Context, verb, name string, s kernel.Service) err
 	}
 	return class.WrapErrorf(wait.Err(), reason.ServicePending,
 		"service %s did not %s in time: it is %v, check point %d; it may still do so", name, verb,
-		state(s.State), s.CheckPoint)
+		s.State, s.CheckPoint)
 }
 
 // failService is errdefs.Errorf with the reason of a service that does not exist.
@@ -203,17 +203,4 @@ func serviceClass(code win32.Errno) (class errdefs.Class, known bool) {
 		return errdefs.DeadlineExceeded, true
 	}
 	return errdefs.Internal, false
-}
-
-// state is the state of a service; the numbers are those of Windows. The zero value is unknown.
-type state uint32
-
-// String returns the state in words that fit after "is".
-func (s state) String() string {
-	words := [...]string{"in an unknown state", "stopped", "starting", "stopping", "running", "about to continue",
-		"about to pause", "paused"}
-	if int(s) >= len(words) {
-		return fmt.Sprintf("in state %d", uint32(s))
-	}
-	return words[s]
 }

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 var (
@@ -21,7 +23,7 @@ var (
 // Installed is a service as Windows knows it.
 type Installed struct {
 	Definition
-	State State
+	State win32.ServiceState
 	PID   uint32 // 0: no process
 	// ExitCode is how it ended last: a Win32 code; with 1066, SpecificExitCode is the service's own.
 	ExitCode, SpecificExitCode uint32
@@ -66,14 +68,16 @@ func Install(m Manager, d Definition) (changes Changes, err error) {
 
 // Start starts a service, unless it is running, and waits until it runs. It waits first for one that is stopping.
 func Start(ctx context.Context, m Manager, name string) error {
-	s, err := await(ctx, m, name, func(is State) bool { return is != StopPending })
-	if err == nil && s.State == Stopped {
+	s, err := await(ctx, m, name, func(is win32.ServiceState) bool { return is != win32.SERVICE_STOP_PENDING })
+	if err == nil && s.State == win32.SERVICE_STOPPED {
 		err = m.Start(name)
 	}
 	if err == nil {
-		s, err = await(ctx, m, name, func(is State) bool { return is == Running || is == Stopped })
+		s, err = await(ctx, m, name, func(is win32.ServiceState) bool {
+			return is == win32.SERVICE_RUNNING || is == win32.SERVICE_STOPPED
+		})
 	}
-	if err == nil && s.State == Stopped {
+	if err == nil && s.State == win32.SERVICE_STOPPED {
 		return fmt.Errorf("%s stopped again, with %s; the Event Log (source %s) and its log file say why", name, s.Exit(),
 			name)
 	}
@@ -82,8 +86,7 @@ func Start(ctx context.Context, m Manager, name string) error {
 
 // Exit returns how a service ended last, in words.
 func (s Installed) Exit() string {
-	const specific = 1066 // ERROR_SERVICE_SPECIFIC_ERROR
-	if s.ExitCode == specific {
+	if s.ExitCode == uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR) {
 		return fmt.Sprintf("exit code %d of its own", s.SpecificExitCode)
 	}
 	return fmt.Sprintf("Win32 exit code %d", s.ExitCode)
@@ -92,12 +95,12 @@ func (s Installed) Exit() string {
 // Stop stops a service, unless it is stopped, and waits until it has stopped.
 func Stop(ctx context.Context, m Manager, name string) error {
 	// A service that is starting accepts no request to stop.
-	s, err := await(ctx, m, name, func(is State) bool { return is != StartPending })
-	if err == nil && s.State != Stopped && s.State != StopPending {
+	s, err := await(ctx, m, name, func(is win32.ServiceState) bool { return is != win32.SERVICE_START_PENDING })
+	if err == nil && s.State != win32.SERVICE_STOPPED && s.State != win32.SERVICE_STOP_PENDING {
 		err = m.Stop(name)
 	}
 	if err == nil {
-		_, err = await(ctx, m, name, func(is State) bool { return is == Stopped })
+		_, err = await(ctx, m, name, func(is win32.ServiceState) bool { return is == win32.SERVICE_STOPPED })
 	}
 	return err
 }
@@ -118,7 +121,7 @@ func Uninstall(ctx context.Context, m Manager, name string) (found bool, err err
 	// https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-deleteservice
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if _, err = await(limited, m, name, func(State) bool { return false }); errors.Is(err, ErrNotInstalled) {
+	if _, err = await(limited, m, name, func(win32.ServiceState) bool { return false }); errors.Is(err, ErrNotInstalled) {
 		return true, m.RemoveEvents(name)
 	}
 	return true, errors.Join(fmt.Errorf("%s is marked for deletion, but a program holds it open: close services.msc, "+
@@ -126,7 +129,7 @@ func Uninstall(ctx context.Context, m Manager, name string) (found bool, err err
 }
 
 // await waits until a service is in a state.
-func await(ctx context.Context, m Manager, name string, done func(State) bool) (Installed, error) {
+func await(ctx context.Context, m Manager, name string, done func(win32.ServiceState) bool) (Installed, error) {
 	next := time.NewTicker(200 * time.Millisecond)
 	defer next.Stop()
 	for {

@@ -13,6 +13,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+)
+
+// State and its values are Windows' own.
+type State = win32.ServiceState
+
+const (
+	Stopped, StartPending = win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING
+	StopPending, Running  = win32.SERVICE_STOP_PENDING, win32.SERVICE_RUNNING
 )
 
 // A node is a Service Control Manager of one slow service: it reaches a requested state some queries later.

@@ -3,33 +3,13 @@
 package winservice
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// A State is a service's state, in Windows' own numbers.
-// https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status
-type State uint32
-
-// The states of a service.
-const (
-	Stopped      State = 1
-	StartPending State = 2
-	StopPending  State = 3
-	Running      State = 4
-)
-
-func (s State) String() string {
-	names := map[State]string{
-		Stopped: "stopped", StartPending: "starting", StopPending: "stopping", Running: "running",
-		5: "continuing", 6: "pausing", 7: "paused",
-	}
-	return cmp.Or(names[s], fmt.Sprintf("in state %d", uint32(s)))
-}
 
 // Service-specific exit codes: what sc.exe query shows as SERVICE_EXIT_CODE beside the Win32 exit code 1066.
 const (
@@ -56,7 +36,7 @@ const (
 type loop struct {
 	task Task
 	// report reports a state. Only a running service has no check point, and accepts requests to stop.
-	report func(state State, checkPoint uint32)
+	report func(state win32.ServiceState, checkPoint uint32)
 	events Events
 }
 
@@ -70,25 +50,25 @@ func run[Control any](l loop, controls <-chan Control, meaning func(Control) req
 	defer ticks.Stop()
 	ready, ended := make(chan string, 1), make(chan error, 1)
 
-	state, checkPoint := StartPending, uint32(1)
+	state, checkPoint := win32.SERVICE_START_PENDING, uint32(1)
 	l.report(state, checkPoint)
 	go func() { ended <- l.task(stopped, func(details string) { ready <- details }) }()
 	for {
 		select {
 		case details := <-ready:
-			if state != StartPending {
+			if state != win32.SERVICE_START_PENDING {
 				continue // told to stop as it became ready
 			}
-			state, checkPoint = Running, 0
+			state, checkPoint = win32.SERVICE_RUNNING, 0
 			_ = l.events.Info(EventStarted, eventText("CSI Proxy is running. "+details))
 		case c := <-controls:
-			if why := meaning(c); why != interrogate && state != StopPending {
-				state, checkPoint = StopPending, 1
+			if why := meaning(c); why != interrogate && state != win32.SERVICE_STOP_PENDING {
+				state, checkPoint = win32.SERVICE_STOP_PENDING, 1
 				_ = l.events.Info(EventStopping, "CSI Proxy is stopping"+string(why))
 				stopTask()
 			}
 		case <-ticks.C:
-			if state == Running {
+			if state == win32.SERVICE_RUNNING {
 				continue
 			}
 			checkPoint++
@@ -100,19 +80,19 @@ func run[Control any](l loop, controls <-chan Control, meaning func(Control) req
 }
 
 // end records how the service ended and returns its exit code.
-func (l loop) end(was State, err error) (code uint32) {
+func (l loop) end(was win32.ServiceState, err error) (code uint32) {
 	switch {
-	case was == StopPending && err == nil:
+	case was == win32.SERVICE_STOP_PENDING && err == nil:
 		_ = l.events.Info(EventStopped, "CSI Proxy stopped.")
 		return 0
-	case was == StopPending:
+	case was == win32.SERVICE_STOP_PENDING:
 		// No exit code: with one, the recovery actions would restart a service that was stopped on purpose.
 		_ = l.events.Warning(EventCutOff, eventText("CSI Proxy stopped, but not cleanly: "+err.Error()))
 		return 0
 	case err == nil:
 		err = errors.New("it ended by itself")
 	}
-	if was == StartPending {
+	if was == win32.SERVICE_START_PENDING {
 		_ = l.events.Error(EventStartFailed, eventText("CSI Proxy could not start: "+err.Error()))
 		return exitStart
 	}

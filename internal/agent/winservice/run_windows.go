@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/svc"
 	"golang.org/x/sys/windows/svc/eventlog"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // Run runs a task as the Windows service that was started and returns when the service has ended, successfully or not,
@@ -46,7 +48,7 @@ func (h handler) Execute(args []string, controls <-chan svc.ChangeRequest,
 		events = &eventlog.Log{} // takes no records
 	}
 	defer func() { _ = events.Close() }()
-	l := loop{task: h.task, events: events, report: func(state State, checkPoint uint32) {
+	l := loop{task: h.task, events: events, report: func(state win32.ServiceState, checkPoint uint32) {
 		now := svc.Status{State: svc.State(state), Accepts: svc.AcceptStop | svc.AcceptShutdown | svc.AcceptPreShutdown}
 		if checkPoint > 0 {
 			now.Accepts, now.CheckPoint, now.WaitHint = 0, checkPoint, uint32(hint.Milliseconds())

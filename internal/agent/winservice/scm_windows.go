@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/windows/registry"
 	"golang.org/x/sys/windows/svc/eventlog"
 	"golang.org/x/sys/windows/svc/mgr"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // scm is the Service Control Manager. Each method opens the service with the rights that it needs.
@@ -147,7 +149,7 @@ func (m scm) Query(name string) (found Installed, err error) {
 		status, err := s.Query()
 		found = Installed{Definition: Definition{Name: name, DisplayName: windows.UTF16PtrToString(config.DisplayName),
 			Command: command, Start: StartType(config.StartType), Account: windows.UTF16PtrToString(config.ServiceStartName),
-			Recovery: recovery}, State: State(status.State), PID: status.ProcessId,
+			Recovery: recovery}, State: win32.ServiceState(status.State), PID: status.ProcessId,
 			ExitCode: status.Win32ExitCode, SpecificExitCode: status.ServiceSpecificExitCode}
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
@@ -148,7 +149,7 @@ func (d *document) changeService(e element) error {
 	given := d.Services[e.at]
 	return d.node.SetService(given.Rest.Name, func(s *services.Service) error {
 		if e.has("state") {
-			s.State = uint32(given.State)
+			s.State = win32.ServiceState(given.State)
 		}
 		if e.has("start") {
 			s.StartType = uint32(given.Start)

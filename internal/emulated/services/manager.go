@@ -87,7 +87,7 @@ func (s *Service) started() {
 }
 
 // enter puts a service into a state.
-func (m *Manager) enter(s *Service, state uint32) {
+func (m *Manager) enter(s *Service, state win32.ServiceState) {
 	s.State, s.ExitCode, s.ServiceExitCode = state, 0, 0
 	delete(m.steps, winpath.Fold(s.Name))
 }

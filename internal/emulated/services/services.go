@@ -40,9 +40,9 @@ type Spec struct {
 // starts over.
 type Service struct {
 	Spec
-	State           uint32 `json:"state"`
-	ExitCode        uint32 `json:"exitCode,omitempty"` // of the last stop
-	ServiceExitCode uint32 `json:"serviceExitCode,omitempty"`
+	State           win32.ServiceState `json:"state"`
+	ExitCode        uint32             `json:"exitCode,omitempty"` // of the last stop
+	ServiceExitCode uint32             `json:"serviceExitCode,omitempty"`
 }
 
 // neverStarted is the exit code of a service that was not started since the node's start.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // serviceQueryRights are the rights that a query needs; protected services refuse more even to LocalSystem.
@@ -47,7 +48,7 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(b)))
 	info := kernel.Service{
 		DisplayName: windows.UTF16PtrToString(config.DisplayName), StartType: config.StartType,
-		State: status.CurrentState, Accepted: status.ControlsAccepted, ProcessID: status.ProcessId,
+		State: win32.ServiceState(status.CurrentState), Accepted: status.ControlsAccepted, ProcessID: status.ProcessId,
 		ExitCode: status.Win32ExitCode, ServiceExitCode: status.ServiceSpecificExitCode,
 		CheckPoint: status.CheckPoint, WaitHint: status.WaitHint,
 	}
