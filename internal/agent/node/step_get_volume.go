@@ -61,8 +61,8 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 	usage, err := o.volumeUsage(id)
 	switch {
 	case err == nil && usage.Total == 0:
-		return abnormal(errdefs.FailedPrecondition, reason.NotFormatted, "volume %s, mounted at %s, has no file system that Windows knows", id,
-			path), nil
+		return abnormal(errdefs.FailedPrecondition, reason.NotFormatted,
+			"volume %s, mounted at %s, has no file system that Windows knows", id, path), nil
 	case err == nil:
 		return stateOf("volume", usage, path), nil
 	case errdefs.HasCode(err, win32.ERROR_DISK_CORRUPT, win32.ERROR_FILE_CORRUPT):
@@ -76,7 +76,8 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 		gone = errdefs.HasReason(err, reason.VolumeNotFound, reason.VolumeGone)
 	}
 	if gone {
-		return abnormal(errdefs.NotFound, reason.DiskNotFound, "the disk of volume %s, mounted at %s, is gone or offline", id, path), nil
+		return abnormal(errdefs.NotFound, reason.DiskNotFound,
+			"the disk of volume %s, mounted at %s, is gone or offline", id, path), nil
 	}
 	return nil, err
 }
