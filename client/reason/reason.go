@@ -162,15 +162,15 @@ const (
 	TargetNotFound = "TARGET_NOT_FOUND"
 )
 
-// File servers, by Windows' names; the call's code has the kind.
+// File servers: the commonest of Windows' names.
 const (
 	// AccessDenied: the account may not use the share, or the node forgot its credentials in a restart.
 	AccessDenied = "ACCESS_DENIED"
 	// BadNetName: the server has no such share.
 	BadNetName = "BAD_NET_NAME"
-	// BadNetPath: the server does not answer; UNAVAILABLE has further reasons.
+	// BadNetPath: the server does not answer.
 	BadNetPath = "BAD_NETPATH"
-	// LogonFailure: the user name or the password is wrong; UNAUTHENTICATED has further reasons.
+	// LogonFailure: the user name or the password is wrong.
 	LogonFailure = "LOGON_FAILURE"
 	// SessionCredentialConflict: the node has a session with the server under other credentials.
 	SessionCredentialConflict = "SESSION_CREDENTIAL_CONFLICT"

@@ -20,8 +20,8 @@
 // protocol, and also what an unset field means.
 //
 // A number without a disk fails with NOT_FOUND in every method that takes one.
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 package disk
 
 import (

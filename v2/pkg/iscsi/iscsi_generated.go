@@ -24,8 +24,8 @@
 // start by default. While it does not run every method fails with
 // FAILED_PRECONDITION and names it; v1alpha1.System.StartService starts it. A
 // portal that can't be reached is UNAVAILABLE. Secrets never appear in an
-// error, a log or a trace. All methods are safe to call again, also while the
-// first call still runs: identical calls at the same time share one result.
+// error, a log or a trace. All methods may be repeated, also while the first
+// call still runs: identical calls share one result.
 package iscsi
 
 import (

@@ -24,9 +24,9 @@
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.
-// Passwords never appear in an error, a log or a trace. All methods are safe to
-// call again after a failure or a lost reply, also while the first call still
-// runs: identical calls at the same time share one result.
+// Passwords never appear in an error, a log or a trace. All methods may be
+// repeated, also while the first call still runs: identical calls share one
+// result.
 package smb
 
 import (

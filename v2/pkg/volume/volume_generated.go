@@ -24,8 +24,8 @@
 // that starts with one is on drive C. An empty path and any that the agent's
 // path policy refuses is INVALID_ARGUMENT.
 //
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 package volume
 
 import (

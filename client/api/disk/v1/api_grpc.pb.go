@@ -43,8 +43,8 @@ const (
 // protocol, and also what an unset field means.
 //
 // A number without a disk fails with NOT_FOUND in every method that takes one.
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 type DiskClient interface {
 	// ListDiskLocations says at which bus address each disk sits. Disks whose
 	// address Windows does not know are left out. A disk that goes away meanwhile
@@ -184,8 +184,8 @@ func (c *diskClient) GetDiskState(ctx context.Context, in *GetDiskStateRequest, 
 // protocol, and also what an unset field means.
 //
 // A number without a disk fails with NOT_FOUND in every method that takes one.
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 type DiskServer interface {
 	// ListDiskLocations says at which bus address each disk sits. Disks whose
 	// address Windows does not know are left out. A disk that goes away meanwhile

@@ -48,8 +48,8 @@ const (
 // start by default. While it does not run every method fails with
 // FAILED_PRECONDITION and names it; v1alpha1.System.StartService starts it. A
 // portal that can't be reached is UNAVAILABLE. Secrets never appear in an
-// error, a log or a trace. All methods are safe to call again, also while the
-// first call still runs: identical calls at the same time share one result.
+// error, a log or a trace. All methods may be repeated, also while the first
+// call still runs: identical calls share one result.
 type IscsiClient interface {
 	// AddTargetPortal registers a portal on the node, where it stays over
 	// reboots. A portal that is registered already is success. Targets are not
@@ -202,8 +202,8 @@ func (c *iscsiClient) GetTargetDisks(ctx context.Context, in *GetTargetDisksRequ
 // start by default. While it does not run every method fails with
 // FAILED_PRECONDITION and names it; v1alpha1.System.StartService starts it. A
 // portal that can't be reached is UNAVAILABLE. Secrets never appear in an
-// error, a log or a trace. All methods are safe to call again, also while the
-// first call still runs: identical calls at the same time share one result.
+// error, a log or a trace. All methods may be repeated, also while the first
+// call still runs: identical calls share one result.
 type IscsiServer interface {
 	// AddTargetPortal registers a portal on the node, where it stays over
 	// reboots. A portal that is registered already is success. Targets are not

@@ -1144,8 +1144,7 @@ func (x *GetVolumeRequest) GetTargetPath() string {
 // GetVolumeResponse returns the sizes and the state of a volume or a share.
 type GetVolumeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Size of the file system, or the quota, in bytes; 0 if the sizes are not
-	// known, and then message says why.
+	// Size of the file system, or the quota, in bytes; 0 if it is not known.
 	TotalBytes int64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	// Bytes in use: the total less what is available.
 	UsedBytes int64 `protobuf:"varint,2,opt,name=used_bytes,json=usedBytes,proto3" json:"used_bytes,omitempty"`
@@ -1161,7 +1160,7 @@ type GetVolumeResponse struct {
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Id of the volume, \\?\Volume{GUID}\; empty for a share.
 	VolumeId string `protobuf:"bytes,7,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
-	// Code of gRPC for a NodeGetVolumeStats without sizes; 0 if they are known.
+	// Code of gRPC for NodeGetVolumeStats if the sizes are not known, else 0.
 	Code          int32 `protobuf:"varint,8,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

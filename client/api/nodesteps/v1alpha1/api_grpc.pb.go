@@ -43,18 +43,16 @@ const (
 //
 // A step that has begun runs to its end, also when its caller gives up. All
 // methods may be repeated, also while the first call still runs: identical calls
-// at the same time share one result. Steps at one target path run one after the
-// other.
+// share one result. Steps at one target path run one after the other.
 //
 // iSCSI has no step: a session is the whole node's, so the group iscsi
 // logs in, and StageDisk finds iscsi_disk.
 //
-// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
-// docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
-// UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and DISK_NOT_FOUND; POLICY,
-// SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
-// PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and VOLUME_GONE say that nothing
-// is there. After others the node must change.
+// An error has a reason of docs/apis/reasons.md, and a driver may hand its code
+// on. Repeating helps after UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
+// and DISK_NOT_FOUND; POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES
+// need an operator; PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and
+// VOLUME_GONE say that nothing is there. After others the node must change.
 type NodeStepsClient interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -124,9 +122,8 @@ type NodeStepsClient interface {
 	//
 	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
 	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
-	// at the path is NOT_FOUND. A share there, which its server grows, is
-	// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
-	// success.
+	// at the path is NOT_FOUND, and a share there, which its server grows,
+	// FAILED_PRECONDITION, with the reason ON_SHARE.
 	Expand(ctx context.Context, in *ExpandRequest, opts ...grpc.CallOption) (*ExpandResponse, error)
 	// GetVolume returns how full the volume or the share at target_path, a mount
 	// point or link, is, and whether it can be used, as NodeGetVolumeStats and
@@ -221,18 +218,16 @@ func (c *nodeStepsClient) GetVolume(ctx context.Context, in *GetVolumeRequest, o
 //
 // A step that has begun runs to its end, also when its caller gives up. All
 // methods may be repeated, also while the first call still runs: identical calls
-// at the same time share one result. Steps at one target path run one after the
-// other.
+// share one result. Steps at one target path run one after the other.
 //
 // iSCSI has no step: a session is the whole node's, so the group iscsi
 // logs in, and StageDisk finds iscsi_disk.
 //
-// An error has a google.rpc.ErrorInfo of the domain csi-proxy with a reason of
-// docs/apis/reasons.md, and a driver may hand its code on. Repeating helps after
-// UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and DISK_NOT_FOUND; POLICY,
-// SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES need an operator;
-// PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and VOLUME_GONE say that nothing
-// is there. After others the node must change.
+// An error has a reason of docs/apis/reasons.md, and a driver may hand its code
+// on. Repeating helps after UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
+// and DISK_NOT_FOUND; POLICY, SYSTEM_DISK and PATH_OUTSIDE_WORKING_DIRECTORIES
+// need an operator; PATH_NOT_FOUND, NOT_MOUNTED, VOLUME_NOT_FOUND and
+// VOLUME_GONE say that nothing is there. After others the node must change.
 type NodeStepsServer interface {
 	// StageDisk waits for the one disk that the request describes, until the
 	// call's deadline, and mounts its data volume at target_path, as
@@ -302,9 +297,8 @@ type NodeStepsServer interface {
 	//
 	// If Windows does not see size_bytes of disk yet, nothing is changed, and the
 	// call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
-	// at the path is NOT_FOUND. A share there, which its server grows, is
-	// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
-	// success.
+	// at the path is NOT_FOUND, and a share there, which its server grows,
+	// FAILED_PRECONDITION, with the reason ON_SHARE.
 	Expand(context.Context, *ExpandRequest) (*ExpandResponse, error)
 	// GetVolume returns how full the volume or the share at target_path, a mount
 	// point or link, is, and whether it can be used, as NodeGetVolumeStats and

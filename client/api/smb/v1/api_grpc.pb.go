@@ -42,9 +42,9 @@ const (
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.
-// Passwords never appear in an error, a log or a trace. All methods are safe to
-// call again after a failure or a lost reply, also while the first call still
-// runs: identical calls at the same time share one result.
+// Passwords never appear in an error, a log or a trace. All methods may be
+// repeated, also while the first call still runs: identical calls share one
+// result.
 type SmbClient interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A
@@ -133,9 +133,9 @@ func (c *smbClient) RemoveSmbGlobalMapping(ctx context.Context, in *RemoveSmbGlo
 //
 // After a reboot of the node mappings are gone or have lost their credentials;
 // links to them stay, and lead nowhere until the share is mapped again.
-// Passwords never appear in an error, a log or a trace. All methods are safe to
-// call again after a failure or a lost reply, also while the first call still
-// runs: identical calls at the same time share one result.
+// Passwords never appear in an error, a log or a trace. All methods may be
+// repeated, also while the first call still runs: identical calls share one
+// result.
 type SmbServer interface {
 	// NewSmbGlobalMapping maps a share for the whole node and then, if local_path
 	// is not empty, makes a directory link at local_path to the remote path. A

@@ -50,8 +50,8 @@ const (
 // that starts with one is on drive C. An empty path and any that the agent's
 // path policy refuses is INVALID_ARGUMENT.
 //
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 type VolumeClient interface {
 	// ListVolumesOnDisk gives the ids of the volumes on a disk: data volumes
 	// first, an EFI system volume after them, each in the order of their
@@ -237,8 +237,8 @@ func (c *volumeClient) WriteVolumeCache(ctx context.Context, in *WriteVolumeCach
 // that starts with one is on drive C. An empty path and any that the agent's
 // path policy refuses is INVALID_ARGUMENT.
 //
-// All methods are safe to call again after a failure or a lost reply, also while
-// the first call still runs: identical calls at the same time share one result.
+// All methods may be repeated, also while the first call still runs: identical
+// calls share one result.
 type VolumeServer interface {
 	// ListVolumesOnDisk gives the ids of the volumes on a disk: data volumes
 	// first, an EFI system volume after them, each in the order of their

@@ -130,9 +130,8 @@ func (w *Client) Publish(context context.Context, request *v1alpha1.PublishReque
 //
 // If Windows does not see size_bytes of disk yet, nothing is changed, and the
 // call is UNAVAILABLE, after which kubelet repeats NodeExpandVolume. No volume
-// at the path is NOT_FOUND. A share there, which its server grows, is
-// FAILED_PRECONDITION with the reason ON_SHARE: answer NodeExpandVolume with
-// success.
+// at the path is NOT_FOUND, and a share there, which its server grows,
+// FAILED_PRECONDITION, with the reason ON_SHARE.
 func (w *Client) Expand(context context.Context, request *v1alpha1.ExpandRequest, opts ...grpc.CallOption) (*v1alpha1.ExpandResponse, error) {
 	return w.stub.Expand(context, request, opts...)
 }
