@@ -145,7 +145,7 @@ const (
 // SetServiceStart changes when a service starts.
 func (n *Node) SetServiceStart(name string, start ServiceStart) {
 	n.t.Helper()
-	n.setService(name, func(s *services.Service) { s.StartType = uint32(start) })
+	n.setService(name, func(s *services.Service) { s.StartType = services.StartType(start) })
 }
 
 func (n *Node) setService(name string, change func(*services.Service)) {

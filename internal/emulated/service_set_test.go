@@ -8,21 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 func TestSetService(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		services.Spec{Name: "base", StartType: win32.SERVICE_AUTO_START, Running: true, PendingQueries: 1},
-		services.Spec{Name: "above", StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: []string{"base"}},
+		services.Spec{Name: "base", StartType: services.Automatic, Running: true, PendingQueries: 1},
+		services.Spec{Name: "above", StartType: services.Automatic, Running: true, Dependencies: []string{"base"}},
 	)})
 	must(t, n.SetService("BASE", func(s *services.Service) error { s.State = stopped; return nil }))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
 	must(t, n.SetService("base", func(s *services.Service) error {
-		s.State, s.PendingQueries, s.StartType = starting, 2, win32.SERVICE_DISABLED
+		s.State, s.PendingQueries, s.StartType = starting, 2, services.Disabled
 		return nil
 	}))
 	if d := cmp.Diff(inStates{starting, starting, running}, states(t, n, "base", 3)); d != "" {
@@ -30,10 +29,10 @@ func TestSetService(t *testing.T) {
 	}
 	must(t, n.Reboot())
 	all := n.Surroundings().Services
-	if base := all[0]; base.State != stopped || base.StartType != win32.SERVICE_DISABLED || base.PendingQueries != 2 {
+	if base := all[0]; base.State != stopped || base.StartType != services.Disabled || base.PendingQueries != 2 {
 		t.Errorf("base: %+v", base)
 	}
-	if above := all[1]; above.State != stopped || above.StartType != win32.SERVICE_AUTO_START {
+	if above := all[1]; above.State != stopped || above.StartType != services.Automatic {
 		t.Errorf("above: %+v", above)
 	}
 	if err := n.SetService("none", nil); !errors.Is(err, services.ErrNoSuch) {

@@ -86,7 +86,7 @@ func TestServiceStartsAndStops(t *testing.T) {
 
 func TestServiceFailures(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
+		services.Spec{Name: "disabled", StartType: services.Disabled},
 		services.Spec{Name: "above-disabled", Dependencies: []string{"disabled"}},
 		services.Spec{Name: "orphan", Dependencies: []string{"+group", "nowhere"}},
 		services.Spec{Name: "kept", Running: true, Unstoppable: true},
@@ -171,13 +171,13 @@ func TestServiceThatStopsAgain(t *testing.T) {
 
 func TestServicesAfterReboot(t *testing.T) {
 	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		services.Spec{Name: "auto", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"needed"}},
-		services.Spec{Name: "needed", StartType: win32.SERVICE_DEMAND_START},
-		services.Spec{Name: "manual", StartType: win32.SERVICE_DEMAND_START, Running: true},
-		services.Spec{Name: "broken", StartType: win32.SERVICE_AUTO_START, StartExitCode: 5},
-		services.Spec{Name: "above-broken", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"broken"}},
-		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED, Running: true},
-		services.Spec{Name: "slow", StartType: win32.SERVICE_AUTO_START, PendingQueries: 9},
+		services.Spec{Name: "auto", StartType: services.Automatic, Dependencies: []string{"needed"}},
+		services.Spec{Name: "needed", StartType: services.StartType(win32.SERVICE_DEMAND_START)},
+		services.Spec{Name: "manual", StartType: services.StartType(win32.SERVICE_DEMAND_START), Running: true},
+		services.Spec{Name: "broken", StartType: services.Automatic, StartExitCode: 5},
+		services.Spec{Name: "above-broken", StartType: services.Automatic, Dependencies: []string{"broken"}},
+		services.Spec{Name: "disabled", StartType: services.Disabled, Running: true},
+		services.Spec{Name: "slow", StartType: services.Automatic, PendingQueries: 9},
 	)})
 	must(t, n.StartService("slow"))
 	must(t, n.Reboot())

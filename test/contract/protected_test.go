@@ -10,7 +10,6 @@ import (
 
 	system "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	agentservices "github.com/kubernetes-csi/csi-proxy/internal/agent/services"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
@@ -20,7 +19,7 @@ import (
 
 // running returns a service that runs and depends on others.
 func running(name string, on ...string) services.Spec {
-	return services.Spec{Name: name, StartType: win32.SERVICE_AUTO_START, Running: true, Dependencies: on}
+	return services.Spec{Name: name, StartType: services.Automatic, Running: true, Dependencies: on}
 }
 
 // No caller may stop what the node needs: under no spelling of its name, and not as a dependent of another service.

@@ -51,8 +51,8 @@ func TestBIOSSerialNumber(t *testing.T) {
 
 func TestGetService(t *testing.T) {
 	n := startWith(t,
-		services.Spec{Name: "named", DisplayName: "A Service for Everyone", StartType: win32.SERVICE_DISABLED},
-		services.Spec{Name: "driver", StartType: win32.SERVICE_BOOT_START, Running: true})
+		services.Spec{Name: "named", DisplayName: "A Service for Everyone", StartType: services.Disabled},
+		services.Spec{Name: "driver", StartType: services.StartType(win32.SERVICE_BOOT_START), Running: true})
 	const running, stopped = system.ServiceStatus_RUNNING, system.ServiceStatus_STOPPED
 	for name, want := range map[string]*system.GetServiceResponse{
 		"msISCSI": {DisplayName: "MSiSCSI", StartType: system.StartType_AUTOMATIC, Status: running},
@@ -73,7 +73,7 @@ func TestGetService(t *testing.T) {
 
 // A start whose agent died is waited for by the next caller.
 func TestServicesSurviveTheAgentsDeath(t *testing.T) {
-	n := startWith(t, services.Spec{Name: "slow", StartType: win32.SERVICE_DEMAND_START, PendingQueries: 5})
+	n := startWith(t, services.Spec{Name: "slow", StartType: services.StartType(win32.SERVICE_DEMAND_START), PendingQueries: 5})
 	n.OK(n.Emulated.StartService("slow"))
 	n.OK(n.Emulated.StopService("W32Time"))
 	n.OK(n.Agent.Stop(t.Context()))
@@ -91,9 +91,9 @@ func TestServicesSurviveTheAgentsDeath(t *testing.T) {
 
 func TestStoppingWithDependents(t *testing.T) {
 	n := startWith(t,
-		services.Spec{Name: "deep", StartType: win32.SERVICE_AUTO_START, Dependencies: []string{"csi-dependent"},
+		services.Spec{Name: "deep", StartType: services.Automatic, Dependencies: []string{"csi-dependent"},
 			Running: true, PendingQueries: 2},
-		services.Spec{Name: "idle", StartType: win32.SERVICE_DEMAND_START, Dependencies: []string{"MSiSCSI"}})
+		services.Spec{Name: "idle", StartType: services.StartType(win32.SERVICE_DEMAND_START), Dependencies: []string{"MSiSCSI"}})
 	all := []string{"MSiSCSI", "csi-dependent", "deep"}
 	n.Refused(n.StopService("msiscsi", false), codes.FailedPrecondition, "DEPENDENT_SERVICES_RUNNING",
 		"deep, csi-dependent", "force")
@@ -133,7 +133,7 @@ func TestDependentThatComesUpMeanwhile(t *testing.T) {
 func TestServicesThatCannotBeControlled(t *testing.T) {
 	failed := func(code win32.Errno) uint32 { return uint32(code) }
 	n := startWith(t,
-		services.Spec{Name: "disabled", StartType: win32.SERVICE_DISABLED},
+		services.Spec{Name: "disabled", StartType: services.Disabled},
 		services.Spec{Name: "above-disabled", Dependencies: []string{"disabled"}},
 		services.Spec{Name: "kept", Running: true, Unstoppable: true},
 		services.Spec{Name: "above-kept", Running: true, Unstoppable: true, Dependencies: []string{"W32Time"}},
@@ -189,9 +189,9 @@ func TestServicesThatCannotBeControlled(t *testing.T) {
 
 func TestAgentDoesNotStopItself(t *testing.T) {
 	n := startWith(t,
-		services.Spec{Name: "csiproxy", StartType: win32.SERVICE_AUTO_START, Running: true,
+		services.Spec{Name: "csiproxy", StartType: services.Automatic, Running: true,
 			Dependencies: []string{"W32Time"}},
-		services.Spec{Name: "top", StartType: win32.SERVICE_AUTO_START, Running: true,
+		services.Spec{Name: "top", StartType: services.Automatic, Running: true,
 			Dependencies: []string{"csiproxy"}})
 	for _, name := range []string{"csiproxy", "CSIProxy", "C\u017fiproxy", " csiproxy", "W32Time"} {
 		for _, force := range []bool{false, true} {

@@ -25,8 +25,8 @@ type disk struct {
 
 // service is a service in a document, as in scenario files but for its state now.
 type service struct {
-	services.FileSpec `yaml:",inline"`
-	State             serviceState `yaml:"state"`
+	Spec  services.Spec `yaml:",inline"`
+	State serviceState  `yaml:"state"`
 }
 
 // serviceState is a state as SERVICE_STATUS_PROCESS numbers it.
@@ -147,15 +147,15 @@ func (d *document) removeDisk(e element) (err error) {
 
 func (d *document) changeService(e element) error {
 	given := d.Services[e.at]
-	return d.node.SetService(given.Rest.Name, func(s *services.Service) error {
+	return d.node.SetService(given.Spec.Name, func(s *services.Service) error {
 		if e.has("state") {
 			s.State = win32.ServiceState(given.State)
 		}
 		if e.has("start") {
-			s.StartType = uint32(given.Start)
+			s.StartType = given.Spec.StartType
 		}
 		if e.has("pendingQueries") {
-			s.PendingQueries = given.Rest.PendingQueries
+			s.PendingQueries = given.Spec.PendingQueries
 		}
 		return nil
 	})

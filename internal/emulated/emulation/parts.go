@@ -99,7 +99,7 @@ func users(n *emulated.Node) []any {
 func serviceList(n *emulated.Node) []any {
 	return listed(n.Surroundings().Services, func(s services.Service) any {
 		return map[string]any{"name": s.Name, "state": states()[s.State-1],
-			"start": services.StartTypes()[s.StartType], "pendingQueries": s.PendingQueries}
+			"start": s.StartType.String(), "pendingQueries": s.PendingQueries}
 	})
 }
 

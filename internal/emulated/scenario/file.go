@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // Load reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
@@ -78,6 +79,11 @@ func parseOver(name string, text []byte, s Scenario) (Scenario, error) {
 func (s *Scenario) setDefaults(file *strictyaml.Document) {
 	for i := range s.Disks {
 		s.Disks[i].LUNAuto = file.Has("disks", i) && !file.Has("disks", i, "lun")
+	}
+	for i := range s.Services {
+		if file.Has("services", i) && !file.Has("services", i, "start") {
+			s.Services[i].StartType = services.Automatic
+		}
 	}
 	for i := range s.SMBServers {
 		if file.Has("smbServers", i, "encryption") {

@@ -154,11 +154,11 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 		Directories: append(Default().Directories, `C:\a\b`, `\c`),
 		Services: []services.Spec{
 			{
-				Name: "a", DisplayName: "A", StartType: win32.SERVICE_DISABLED,
+				Name: "a", DisplayName: "A", StartType: services.Disabled,
 				Dependencies: []string{"b", "+group"}, Unstoppable: true,
 				PendingQueries: 3, StartExitCode: 1066, StartServiceExitCode: 5,
 			},
-			{Name: "b", StartType: win32.SERVICE_AUTO_START, Running: true},
+			{Name: "b", StartType: services.Automatic, Running: true},
 		},
 		SMBUsers: []smb.User{{Name: "u", Domains: []string{"D"}, Password: "pw"}},
 		SMBServers: []smb.Server{{Name: "fs", Shares: []smb.Share{{Name: "one", Users: []string{"U"}, ClosedRoot: true,
@@ -206,7 +206,7 @@ func fileKeys() map[string][]string {
 		}
 	}
 	collect(reflect.TypeFor[Scenario]())
-	collect(reflect.TypeFor[services.FileSpec]())
+	collect(reflect.TypeFor[services.Spec]())
 	collect(reflect.TypeFor[setting.Identifier]())
 	return all
 }
@@ -385,7 +385,7 @@ func TestScenarioKeysAreDocumented(t *testing.T) {
 	want := map[string][]string{}
 	for title, goType := range map[string]string{
 		"The file": "scenario.Scenario", "switches": "scenario.Switches", "systemDisk, disks[]": "bundle.Spec", "identifiers[], of disks and logical units": "setting.Identifier",
-		"adapters[]": "scenario.Adapter", "services[]": "services.FileSpec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
+		"adapters[]": "scenario.Adapter", "services[]": "services.Spec", "smbUsers[]": "smb.User", "smbServers[]": "smb.Server", "smbServers[].shares[]": "smb.Share",
 		"iscsiPortals[]": "iscsi.Portal", "iscsiPortals[].targets[]": "iscsi.Target", "iscsiPortals[].targets[].luns[]": "iscsi.LUN",
 	} {
 		want[title] = known[goType]

@@ -22,7 +22,7 @@ type Manager struct {
 func (m *Manager) Query(all List, s *Service) kernel.Service {
 	m.pass(all, s)
 	info := kernel.Service{
-		DisplayName: s.DisplayName, StartType: s.StartType, Dependencies: slices.Clone(s.Dependencies),
+		DisplayName: s.DisplayName, StartType: uint32(s.StartType), Dependencies: slices.Clone(s.Dependencies),
 		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
 	}
 	switch s.State {
@@ -99,7 +99,7 @@ func (m *Manager) Start(all List, s *Service) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
-	if s.StartType == win32.SERVICE_DISABLED {
+	if s.StartType == Disabled {
 		return win32.ERROR_SERVICE_DISABLED
 	}
 	dependencies, missing := all.dependencies(s)
@@ -141,7 +141,7 @@ func (m *Manager) Boot(all List) {
 		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, neverStarted, 0
 	}
 	for i := range all {
-		if all[i].StartType <= win32.SERVICE_AUTO_START {
+		if all[i].StartType <= Automatic {
 			all.boot(&all[i])
 		}
 	}
@@ -154,7 +154,7 @@ func (all List) boot(s *Service) bool {
 		return true
 	}
 	dependencies, missing := all.dependencies(s)
-	if missing || s.StartType == win32.SERVICE_DISABLED ||
+	if missing || s.StartType == Disabled ||
 		slices.ContainsFunc(dependencies, func(d *Service) bool { return !all.boot(d) }) {
 		s.ExitCode = uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL)
 		return false

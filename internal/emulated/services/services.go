@@ -18,9 +18,9 @@ const MostQueries = 1000
 
 // Spec is a service of the node.
 type Spec struct {
-	Name        string `json:"name"`
-	DisplayName string `json:"displayName"`        // empty: the name
-	StartType   uint32 `yaml:"-" json:"startType"` // win32.SERVICE_AUTO_START and so on
+	Name        string    `json:"name"`
+	DisplayName string    `json:"displayName"` // empty: the name
+	StartType   StartType `yaml:"start" json:"startType"`
 	// services, or load order groups with a leading +, of which there are none here
 	Dependencies []string `json:"dependencies,omitempty"`
 	Running      bool     `yaml:"running" json:"-"`      // at first; after a reboot StartType decides
@@ -136,7 +136,7 @@ func (all List) checkOne(s *Service) error {
 		return fmt.Errorf("a service has the name %q", s.Name)
 	case all.Find(s.Name) != s:
 		return fmt.Errorf("service %s appears twice", s.Name)
-	case s.StartType > win32.SERVICE_DISABLED:
+	case s.StartType > Disabled:
 		return fmt.Errorf("service %s has the start type %d", s.Name, s.StartType)
 	case s.State < win32.SERVICE_STOPPED || s.State > win32.SERVICE_PAUSED:
 		return fmt.Errorf("service %s has the state %d", s.Name, s.State)
@@ -155,30 +155,21 @@ func IsName(name string) bool {
 	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
 }
 
-// FileSpec is a service in a file, where the start type is a name.
-type FileSpec struct {
-	Rest  plainSpec `yaml:",inline"`
-	Start startType `yaml:"start"`
-}
+// StartType is when a service starts: win32.SERVICE_AUTO_START and so on, in a file a word.
+type StartType uint32
 
-type (
-	plainSpec Spec
-	startType uint32
+// The start types that decide something.
+const (
+	Automatic = StartType(win32.SERVICE_AUTO_START)
+	Disabled  = StartType(win32.SERVICE_DISABLED)
 )
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *Spec) UnmarshalYAML(decode func(any) error) error {
-	file := FileSpec{Start: startType(win32.SERVICE_AUTO_START)}
-	err := decode(&file)
-	*s = Spec(file.Rest)
-	s.StartType = uint32(file.Start)
-	return err
+func (s *StartType) UnmarshalYAML(decode func(any) error) error {
+	return setting.DecodeWord(s, decode, startTypes()...)
 }
 
-// UnmarshalYAML implements strictyaml.Unmarshaler.
-func (s *startType) UnmarshalYAML(decode func(any) error) error {
-	return setting.DecodeWord(s, decode, StartTypes()...)
-}
+// startTypes returns the words, from win32.SERVICE_BOOT_START, 0, on.
+func startTypes() []string { return []string{"boot", "system", "automatic", "manual", "disabled"} }
 
-// StartTypes returns the words of the start types, from win32.SERVICE_BOOT_START, 0, on.
-func StartTypes() []string { return []string{"boot", "system", "automatic", "manual", "disabled"} }
+func (s StartType) String() string { return startTypes()[s] }
