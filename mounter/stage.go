@@ -88,7 +88,7 @@ func (m *Mounter) Publish(ctx context.Context, source, target string) error {
 
 // Expand grows the volume that a path leads to as far as its disk allows, after the cloud made the disk at least bytes
 // large, and returns the sizes. As long as Windows does not see that size it is csiproxy.ErrDiskTooSmall, and nothing
-// changes: repeat it. 0 bytes asks for no size. A volume that is large enough is success; a share is csiproxy.ErrOnShare.
+// changes: repeat it. 0 bytes asks for no size. A volume that is large enough is success, a share csiproxy.ErrOnShare.
 func (m *Mounter) Expand(ctx context.Context, path string, bytes int64) (Size, error) {
 	answer, err := m.client.NodeSteps.Expand(ctx, &api.ExpandRequest{TargetPath: windowsPath(path), SizeBytes: bytes})
 	return Size{Disk: answer.GetDiskBytes(), FileSystem: answer.GetTotalBytes()}, err

@@ -173,7 +173,7 @@ const (
 	// LogonFailure: the user name or the password is wrong.
 	LogonFailure = "LOGON_FAILURE"
 	// SessionCredentialConflict: the node has a session with the server under other credentials.
-	SessionCredentialConflict = "SESSION_CREDENTIAL_CONFLICT"
+	SessionCredentialConflict = "SESSION_CREDENTIAL_CONFLICT" //nolint:gosec // names credentials, is not one
 )
 
 // Services and firmware.
