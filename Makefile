@@ -14,9 +14,7 @@ export GOFLAGS ?= -trimpath -tags=grpcnotrace,nethttpomithttp2
 export CGO_ENABLED ?= 0
 # The tools are modules of their own; -n builds one for this machine and prints its binary's name.
 tool = $(shell GOWORK=off GOFLAGS= go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
-# To compile buf takes minutes: an installed one of the same version serves as well, such as that of npm, @bufbuild/buf.
-installed_buf = $(shell test v"$$(buf --version 2>&1)" = $$(awk '$$1 == "github.com/bufbuild/buf" {print $$2}' tools/buf/go.mod) && command -v buf)
-buf = $(or $(installed_buf),$(call tool,buf))
+buf = $(shell hack/buf.sh)
 COMMIT_TIME = $(shell git log -1 --format=%ct)
 
 .PHONY: help
