@@ -12,8 +12,9 @@ export GOTOOLCHAIN ?= local
 # Tests are compiled as hack/build.sh compiles the commands, so that what both need is compiled once, and other clones share it.
 export GOFLAGS ?= -trimpath -tags=grpcnotrace,nethttpomithttp2
 export CGO_ENABLED ?= 0
-# The tools are modules of their own; -n builds one for this machine and prints its binary's name.
-tool = $(shell GOWORK=off GOFLAGS= go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
+# The tools are modules of their own; -n builds one for this machine and prints its binary's name. With -trimpath they and the tests
+# share what both need, Go's own library first.
+tool = $(shell GOWORK=off GOFLAGS=-trimpath go tool -modfile=$(CURDIR)/tools/$(1)/go.mod -n $(1))
 buf = $(shell hack/buf.sh)
 COMMIT_TIME = $(shell git log -1 --format=%ct)
 
@@ -115,7 +116,8 @@ cross: ## build for Windows on amd64 and arm64, where `make lint` looks at the t
 	@for arch in amd64 arm64; do echo "windows/$$arch"; GOOS=windows GOARCH=$$arch hack/build.sh bin/windows-$$arch $(VERSION); done
 
 .PHONY: check-floor
-check-floor: ## build and test the modules that drivers import with the oldest Go and dependencies that they promise
+check-floor: export FLOOR_GO ?=
+check-floor: ## build and test the modules that drivers import with the oldest Go (FLOOR_GO=local: this one) and dependencies that they promise
 	hack/check-floor.sh
 
 .PHONY: test-clients

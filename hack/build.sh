@@ -28,7 +28,7 @@ resource() {
 	local arch arm='' description file tool major minor patch
 	arch=$(go env GOARCH)
 	[[ $arch != arm64 ]] || arm=-arm
-	tool=$(env -u GOOS -u GOARCH go tool -modfile=tools/goversioninfo/go.mod -n goversioninfo)
+	tool=$(env -u GOOS -u GOARCH GOFLAGS=-trimpath go tool -modfile=tools/goversioninfo/go.mod -n goversioninfo)
 	IFS=.-+ read -r major minor patch _ <<<"${version#v}"
 	case $1 in
 	csi-proxy) description='CSI Proxy: storage operations of this node for CSI drivers' ;;

@@ -57,7 +57,7 @@ VERSION=$version METADATA=bin/image.json deploy/image/build.sh push "$repository
 pushed image '"containerimage.digest"' bin/image.json
 VERSION=$version METADATA=bin/emulated.json deploy/emulated/build.sh push "$repository/emulated"
 pushed emulated '"containerimage.digest"' bin/emulated.json
-helm=$(GOWORK=off GOFLAGS='' go tool -modfile=tools/helm/go.mod -n helm)
+helm=$(GOWORK=off GOFLAGS=-trimpath go tool -modfile=tools/helm/go.mod -n helm)
 printf '%s' "$GH_TOKEN" | "$helm" registry login --username "${GITHUB_ACTOR:-publish}" --password-stdin "$registry"
 "$helm" push "dist/csi-proxy-chart-${version#v}.tgz" "oci://$repository/charts" 2>&1 | tee bin/chart.txt
 pushed chart Digest: bin/chart.txt

@@ -14,7 +14,7 @@ stop() {
 }
 trap stop EXIT
 
-go build -trimpath -o "$dir/" ./cmd/csi-proxy-emulated ./cmd/csi-proxyctl
+hack/build.sh "$dir" '' csi-proxy-emulated csi-proxyctl
 protoc -I . --python_out="$dir" client/api/{disk,volume,filesystem}/v1/api.proto
 protoc -I examples/python --python_out="$dir" status.proto
 export CSI_PROXY_SOCKET_DIR=$dir/s/run PYTHONPATH=$dir PYTHONDONTWRITEBYTECODE=1

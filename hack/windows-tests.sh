@@ -10,7 +10,7 @@ dir=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 export GOOS=windows GOARCH=${GOARCH:-amd64} CGO_ENABLED=0
 hack/build.sh "$dir"
-export GOWORK=off GOFLAGS=-trimpath
+export GOWORK=off GOFLAGS='-trimpath -tags=grpcnotrace,nethttpomithttp2'
 # test2json turns what a test prints into the lines of go test -json.
 go build -ldflags=-s -o "$dir/" cmd/test2json
 while read -r _ package _; do

@@ -130,7 +130,7 @@ func build(t *testing.T, dir, lines string, steps ...[]string) {
 	for _, args := range steps {
 		command := exec.CommandContext(t.Context(), "go", args...)
 		command.Dir = dir
-		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath")
+		command.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath -tags=grpcnotrace,nethttpomithttp2")
 		out, err := command.CombinedOutput()
 		if rest := unused.ReplaceAllString(string(out), ""); err != nil && regexp.MustCompile(`(?m)^[^#]`).MatchString(rest) {
 			t.Fatalf("go %s in a module with\n%s\n%v\n%s", strings.Join(args, " "), lines, err, out)

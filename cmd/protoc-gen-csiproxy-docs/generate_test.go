@@ -18,7 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 )
 
-//go:generate env GOWORK=off go -C testdata/example tool -modfile=../../../../tools/buf/go.mod buf build --as-file-descriptor-set -o ../example.txtpb
+//go:generate env -C testdata/example ../../../../hack/buf.sh build --as-file-descriptor-set -o ../example.txtpb
 
 var update = flag.Bool("update", false, "rewrite the expected pages in testdata")
 

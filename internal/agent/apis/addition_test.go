@@ -28,7 +28,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
-//go:generate env GOWORK=off go -C ../../../client/versions/testdata/addition tool -modfile=../../../../tools/buf/go.mod buf generate
+//go:generate env -C ../../../client/versions/testdata/addition ../../../../hack/buf.sh generate
 
 // TestAddedVersionIsServed serves the version v9 of client/versions/testdata/addition on a socket: the agent needs
 // nothing but its rows.
