@@ -113,7 +113,7 @@ func definition(name, program string, flags []string) winservice.Definition {
 		DisplayName: "CSI Proxy",
 		Description: "Serves storage operations of this node to the CSI drivers of Kubernetes.",
 		Command:     append([]string{program}, flags...),
-		Start:       winservice.Automatic,
+		Start:       win32.SERVICE_AUTO_START,
 		Account:     winservice.LocalSystem,
 		PreShutdown: stopTimeout,
 		Recovery:    &winservice.Recovery{Restart: []time.Duration{restartDelay}, OnError: true},

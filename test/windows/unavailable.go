@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
 // check ends a test at an error, and skips one that a machine is unavailable for.
@@ -25,8 +24,8 @@ func check(t testing.TB, err error) {
 
 // mayStart returns an Unavailable for a stopped service that does not start manually: its effect at a start, such as
 // logging in to targets, is unknown.
-func mayStart(what string, state win32.ServiceState, start winservice.StartType) error {
-	if state != win32.SERVICE_RUNNING && start != winservice.Manual {
+func mayStart(what string, state win32.ServiceState, start win32.ServiceStart) error {
+	if state != win32.SERVICE_RUNNING && start != win32.SERVICE_DEMAND_START {
 		return Unavailable(fmt.Sprintf("the %s of this machine is stopped, and its service does not start manually; "+
 			"start it first", what))
 	}

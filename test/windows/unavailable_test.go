@@ -11,7 +11,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
@@ -22,11 +21,11 @@ func TestUnavailableReasons(t *testing.T) {
 		refused error
 		want    bool
 	}{
-		"a service that runs": {mayStart("target server", win32.SERVICE_RUNNING, winservice.Automatic),
+		"a service that runs": {mayStart("target server", win32.SERVICE_RUNNING, win32.SERVICE_AUTO_START),
 			false},
-		"one that is started on demand":   {mayStart("x", win32.SERVICE_STOPPED, winservice.Manual), false},
-		"one that was stopped":            {mayStart("x", win32.SERVICE_STOPPED, winservice.Automatic), true},
-		"one that is switched off":        {mayStart("x", win32.SERVICE_STOPPED, winservice.Disabled), true},
+		"one that is started on demand":   {mayStart("x", win32.SERVICE_STOPPED, win32.SERVICE_DEMAND_START), false},
+		"one that was stopped":            {mayStart("x", win32.SERVICE_STOPPED, win32.SERVICE_AUTO_START), true},
+		"one that is switched off":        {mayStart("x", win32.SERVICE_STOPPED, win32.SERVICE_DISABLED), true},
 		"a target server without targets": {hasNoForeignTargets(nil), false},
 		"one with the tests' own":         {hasNoForeignTargets([]string{machine.RandomName()}), false},
 		"one with a foreign target":       {hasNoForeignTargets([]string{machine.RandomName(), "backup"}), true},

@@ -29,7 +29,7 @@ type Services interface {
 // Service is the record of a service, with the numbers of QUERY_SERVICE_CONFIGW and SERVICE_STATUS_PROCESS.
 type Service struct {
 	DisplayName  string
-	StartType    uint32   // SERVICE_BOOT_START 0, _SYSTEM_START 1, _AUTO_START 2, _DEMAND_START 3, _DISABLED 4
+	StartType    win32.ServiceStart
 	Dependencies []string // services, and with a leading + load order groups, that must run first
 
 	State           win32.ServiceState

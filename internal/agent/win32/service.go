@@ -4,15 +4,27 @@ package win32
 
 import "fmt"
 
-// When a service starts (QUERY_SERVICE_CONFIGW).
+// ServiceStart is when a service starts (QUERY_SERVICE_CONFIGW).
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-query_service_configw
+type ServiceStart uint32
+
+// When a service starts.
 const (
-	SERVICE_BOOT_START   uint32 = 0 // a driver that the boot loader loads
-	SERVICE_SYSTEM_START uint32 = 1 // a driver that starts with the kernel
-	SERVICE_AUTO_START   uint32 = 2 // with Windows
-	SERVICE_DEMAND_START uint32 = 3 // on request
-	SERVICE_DISABLED     uint32 = 4 // never
+	SERVICE_BOOT_START   ServiceStart = 0 // a driver that the boot loader loads
+	SERVICE_SYSTEM_START ServiceStart = 1 // a driver that starts with the kernel
+	SERVICE_AUTO_START   ServiceStart = 2 // with Windows
+	SERVICE_DEMAND_START ServiceStart = 3 // on request
+	SERVICE_DISABLED     ServiceStart = 4 // never
 )
+
+// String returns the word that services.msc and scenario files have for it.
+func (s ServiceStart) String() string {
+	words := [...]string{"boot", "system", "automatic", "manual", "disabled"}
+	if int(s) >= len(words) {
+		return fmt.Sprintf("start type %d", uint32(s))
+	}
+	return words[s]
+}
 
 // ServiceState is the state of a service (SERVICE_STATUS). The zero value is unknown.
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status

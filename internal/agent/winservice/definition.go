@@ -3,26 +3,12 @@
 package winservice
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
-
-// A StartType is when Windows starts a service, in Windows' own numbers.
-type StartType uint32
-
-// The start types of a service that is not a device driver.
-const (
-	Automatic StartType = 2
-	Manual    StartType = 3
-	Disabled  StartType = 4
-)
-
-func (s StartType) String() string {
-	names := map[StartType]string{Automatic: "automatic", Manual: "manual", Disabled: "disabled"}
-	return cmp.Or(names[s], fmt.Sprintf("start type %d", uint32(s)))
-}
 
 // LocalSystem is the account that may do anything on the node.
 const LocalSystem = "LocalSystem"
@@ -34,7 +20,7 @@ type Definition struct {
 	Description string
 	// Command is the full path and arguments, stored quoted: C:\a b\c.exe without quotes would start C:\a.exe.
 	Command []string
-	Start   StartType
+	Start   win32.ServiceStart
 	Account string
 	// PreShutdown is how long Windows waits for the service when it shuts down.
 	PreShutdown time.Duration

@@ -111,7 +111,7 @@ func wanted() Definition {
 	return Definition{
 		Name: "csiproxy", DisplayName: "CSI Proxy", Description: "serves",
 		Command: []string{`C:\a b\csi-proxy.exe`, "-windows-service"},
-		Start:   Automatic, Account: LocalSystem, PreShutdown: 150 * time.Second,
+		Start:   win32.SERVICE_AUTO_START, Account: LocalSystem, PreShutdown: 150 * time.Second,
 		Recovery: &Recovery{Restart: []time.Duration{10 * time.Second}, OnError: true},
 	}
 }
@@ -136,7 +136,8 @@ func TestInstall(t *testing.T) {
 		{
 			"everything else",
 			func(d *Definition) {
-				d.Start, d.Account, d.DisplayName, d.Description, d.PreShutdown = Manual, `.\somebody`, "csiproxy", "", 0
+				d.Start, d.Account, d.DisplayName = win32.SERVICE_DEMAND_START, `.\somebody`, "csiproxy"
+				d.Description, d.PreShutdown = "", 0
 				d.Recovery = &Recovery{Restart: []time.Duration{time.Second, time.Minute}, Reset: time.Hour}
 			},
 			[]string{"update"},

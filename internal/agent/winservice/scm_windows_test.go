@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 	"golang.org/x/sys/windows/svc/eventlog"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 // onWine reports whether this is Wine, which has this function, and not Windows.
@@ -82,8 +84,8 @@ func TestServiceDefinitionRoundTrip(t *testing.T) {
 		t.Errorf("the service's path is %s (%v), want it to begin with %s", path, err, want)
 	}
 
-	d.Command, d.Start, d.DisplayName, d.Description, d.PreShutdown = []string{`C:\csi-proxy.exe`}, Manual,
-		"Other", "other", time.Minute
+	d.Command, d.Start = []string{`C:\csi-proxy.exe`}, win32.SERVICE_DEMAND_START
+	d.DisplayName, d.Description, d.PreShutdown = "Other", "other", time.Minute
 	d.Recovery = &Recovery{}
 	if err := m.Update(d); err != nil {
 		t.Fatal(err)

@@ -22,8 +22,8 @@ type Manager struct {
 func (m *Manager) Query(all List, s *Service) kernel.Service {
 	m.pass(all, s)
 	info := kernel.Service{
-		DisplayName: s.DisplayName, StartType: uint32(s.StartType), Dependencies: slices.Clone(s.Dependencies),
-		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
+		DisplayName: s.DisplayName, StartType: win32.ServiceStart(s.StartType),
+		Dependencies: slices.Clone(s.Dependencies), State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
 	}
 	switch s.State {
 	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:

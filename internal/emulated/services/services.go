@@ -155,8 +155,8 @@ func IsName(name string) bool {
 	return name != "" && len(name) <= 256 && !strings.ContainsAny(name, "\\/\x00")
 }
 
-// StartType is when a service starts: win32.SERVICE_AUTO_START and so on, in a file a word.
-type StartType uint32
+// StartType is when a service starts, in a file a word.
+type StartType win32.ServiceStart
 
 // The start types that decide something.
 const (
@@ -166,10 +166,11 @@ const (
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (s *StartType) UnmarshalYAML(decode func(any) error) error {
-	return setting.DecodeWord(s, decode, startTypes()...)
+	var words []string
+	for start := win32.SERVICE_BOOT_START; start <= win32.SERVICE_DISABLED; start++ {
+		words = append(words, start.String())
+	}
+	return setting.DecodeWord(s, decode, words...)
 }
 
-// startTypes returns the words, from win32.SERVICE_BOOT_START, 0, on.
-func startTypes() []string { return []string{"boot", "system", "automatic", "manual", "disabled"} }
-
-func (s StartType) String() string { return startTypes()[s] }
+func (s StartType) String() string { return win32.ServiceStart(s).String() }

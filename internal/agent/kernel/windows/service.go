@@ -47,7 +47,7 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 	}
 	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(b)))
 	info := kernel.Service{
-		DisplayName: windows.UTF16PtrToString(config.DisplayName), StartType: config.StartType,
+		DisplayName: windows.UTF16PtrToString(config.DisplayName), StartType: win32.ServiceStart(config.StartType),
 		State: win32.ServiceState(status.CurrentState), Accepted: status.ControlsAccepted, ProcessID: status.ProcessId,
 		ExitCode: status.Win32ExitCode, ServiceExitCode: status.ServiceSpecificExitCode,
 		CheckPoint: status.CheckPoint, WaitHint: status.WaitHint,
