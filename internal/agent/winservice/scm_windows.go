@@ -149,7 +149,8 @@ func (m scm) Query(name string) (found Installed, err error) {
 		status, err := s.Query()
 		found = Installed{Definition: Definition{Name: name, DisplayName: windows.UTF16PtrToString(config.DisplayName),
 			Command: command, Start: win32.ServiceStart(config.StartType),
-			Account: windows.UTF16PtrToString(config.ServiceStartName), Recovery: recovery}, State: win32.ServiceState(status.State), PID: status.ProcessId,
+			Account: windows.UTF16PtrToString(config.ServiceStartName), Recovery: recovery},
+			State: win32.ServiceState(status.State), PID: status.ProcessId,
 			ExitCode: status.Win32ExitCode, SpecificExitCode: status.ServiceSpecificExitCode}
 		return err
 	})
