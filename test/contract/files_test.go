@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 // FAT and exFAT know no reparse points and no POSIX deletion. A volume that was formatted elsewhere is walked all the
@@ -107,7 +108,7 @@ func TestLinkMadeDespiteAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := caller.Start(t, testnode.Options{})
 			n.Faults.Add(fault)
-			n.Code(n.CreateSymlink(plugins, plugins+`\link`), codes.Unavailable)
+			n.Code(n.CreateSymlink(examples.Plugins, examples.Plugins+`\link`), codes.Unavailable)
 		})
 	}
 }

@@ -37,6 +37,9 @@ func TestFormatOfAnEmptyNTFS(t *testing.T) {
 // TestEmptyRootDirectory: the first listing of a root directory without entries fails on Windows, and the volume is
 // empty all the same.
 func TestEmptyRootDirectory(t *testing.T) {
+	forContainerUser := []*nodesteps.AccessEntry{
+		{Sid: "S-1-5-93-2-2", Rights: nodesteps.AccessRights_ACCESS_RIGHTS_MODIFY},
+	}
 	for _, notFound := range []string{"true", "false"} {
 		n := caller.Start(t, testnode.Options{})
 		n.SetSwitch("emptyRootNotFound", notFound)
@@ -48,7 +51,7 @@ func TestEmptyRootDirectory(t *testing.T) {
 		for _, want := range []nodesteps.AccessResult{nodesteps.AccessResult_ACCESS_RESULT_ADDED,
 			nodesteps.AccessResult_ACCESS_RESULT_PRESENT} {
 			staged, err := n.Steps().StageDisk(t.Context(),
-				&nodesteps.StageDiskRequest{Disk: byNumber(1), TargetPath: staging, Access: forContainerUser()})
+				&nodesteps.StageDiskRequest{Disk: byNumber(1), TargetPath: staging, Access: forContainerUser})
 			if err != nil || staged.GetAccess() != want {
 				t.Errorf("not found: %s: the access list: %v, %v, want %v", notFound, staged.GetAccess(), err, want)
 			}

@@ -17,92 +17,71 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	released "github.com/kubernetes-csi/csi-proxy/client/api"
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
-	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 var updateKernelCalls = flag.Bool("update", false, "rewrite testdata")
 
-// kernelExample is one successful call of a method whose kernel calls are recorded.
-type kernelExample struct {
-	method  string
-	when    string             // the node's state, where it makes a difference; "…, on PROFILE"
-	prepare func(*exampleNode) // nil: the default node as it is
-	call    func(*exampleNode) error
-}
-
-// kernelGroup is the content of one file.
-type kernelGroup struct {
-	// varies holds, for methods whose calls are not always exactly these, the cause of the difference.
-	varies   map[string]string
-	examples []kernelExample
-	only     []string // the methods that have examples; nil: all
-}
-
-// exampleNode is the node of one example.
-type exampleNode struct {
-	*csiproxytest.Node
-	*caller.Calls
-	id string // of the volume that its preparation made
-}
-
 func TestKernelCalls(t *testing.T) {
-	groups := map[string]kernelGroup{
-		"disk":       {diskVaries(), diskExamples(), nil},
-		"filesystem": {filesystemVaries(), filesystemExamples(), nil},
-		"volume":     {volumeVaries(), volumeExamples(), nil},
-		"smb":        {smbVaries(), smbExamples(), nil},
-		"iscsi":      {iscsiVaries(), iscsiExamples(), nil},
-		"system":     {systemVaries(), systemExamples(), nil},
-		"nodesteps":  {nil, stepExamples(), []string{"StageDisk", "GetVolume"}},
-	}
+	all := append(examples.All(), examples.Example{Method: "volume/FormatVolume",
+		When:    "blank, and not known to the storage provider yet",
+		Prepare: func(n *examples.Node) { n.ID = n.Raw(examples.TheDisk); n.Once("FormatVolume", 40006) },
+		Call:    examples.Format})
 	files, err := released.Descriptors()
 	caller.OK(t, err)
+	known := map[string]bool{}
 	for _, group := range versions.Groups() {
 		hub, err := files.FindDescriptorByName(protoreflect.FullName(group.ServiceName(group.Hub)))
 		caller.OK(t, err)
+		methods := hub.(protoreflect.ServiceDescriptor).Methods()
+		for i := range methods.Len() {
+			known[group.Name+"/"+string(methods.Get(i).Name())] = true
+		}
 		t.Run(group.Name, func(t *testing.T) {
 			t.Parallel()
-			groups[group.Name].compare(t, hub.(protoreflect.ServiceDescriptor).Methods(),
-				filepath.Join("testdata", group.Name+".txt"))
+			compareCalls(t, all, group.Name, methods)
 		})
+	}
+	for _, e := range all {
+		if !known[e.Method] {
+			t.Errorf("there is no method %s", e.Method)
+		}
 	}
 }
 
-// compare writes the group's text, method by method as the proto has them, and compares it with the file.
-func (g kernelGroup) compare(t *testing.T, methods protoreflect.MethodDescriptors, file string) {
+// compareCalls writes the text of a group, method by method as the proto has them, and compares it with the file. Of the
+// steps, only what asks the kernel otherwise than the other groups is in it.
+func compareCalls(t *testing.T, all []examples.Example, group string, methods protoreflect.MethodDescriptors) {
 	t.Helper()
+	const steps = "nodesteps"
 	var text strings.Builder
-	left := len(g.examples)
 	for i := range methods.Len() {
-		method := string(methods.Get(i).Name())
-		if g.only != nil && !slices.Contains(g.only, method) {
+		name := string(methods.Get(i).Name())
+		ofMethod := slices.DeleteFunc(slices.Clone(all), func(e examples.Example) bool {
+			return e.Method != group+"/"+name || group == steps && !e.Asks
+		})
+		if len(ofMethod) == 0 {
+			if group != steps {
+				t.Errorf("there is no example of %s", name)
+			}
 			continue
 		}
-		fmt.Fprintf(&text, "== %s\n", method)
-		if note := g.varies[method]; note != "" {
+		fmt.Fprintf(&text, "== %s\n", name)
+		if note := varies()[group+"/"+name]; note != "" {
 			fmt.Fprintf(&text, "# Varies: %s\n", note)
 		}
-		before := left
-		for _, e := range g.examples {
-			if e.method != method {
-				continue
-			}
-			left--
-			fmt.Fprintf(&text, "%s\n", e.when)
-			for _, line := range e.kernelCalls(t) {
+		for _, e := range ofMethod {
+			fmt.Fprintf(&text, "%s\n", e.When)
+			for _, line := range kernelCalls(t, e) {
 				fmt.Fprintf(&text, "  %s\n", line)
 			}
 		}
-		if left == before {
-			t.Errorf("there is no example of %s", method)
-		}
 		text.WriteString("\n")
 	}
-	if left != 0 {
-		t.Errorf("%d examples are of no method", left)
-	}
+	file := filepath.Join("testdata", group+".txt")
 	if *updateKernelCalls {
 		caller.OK(t, os.WriteFile(file, []byte(text.String()), 0o644))
 		return
@@ -116,27 +95,26 @@ func (g kernelGroup) compare(t *testing.T, methods protoreflect.MethodDescriptor
 
 // kernelCalls plays an example on its own node and returns the kernel calls of its call in readable form. How often in
 // a row a service was asked whether it has arrived is left out, and so is how often a disk or volume was read.
-func (e kernelExample) kernelCalls(t *testing.T) []string {
+func kernelCalls(t *testing.T, e examples.Example) []string {
 	t.Helper()
-	_, profile, _ := strings.Cut(e.when, ", on ")
-	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: profile})
-	w := &exampleNode{Node: n, Calls: caller.Of(t, n)}
-	if e.prepare != nil {
-		e.prepare(w)
+	n := &examples.Node{Node: caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: examples.Scenario()}})}
+	if e.Prepare != nil {
+		e.Prepare(n)
 	}
-	names := newObjectNames(treeview.FromFacts(w.Facts()))
-	before := w.Newest()
-	if err := e.call(w); err != nil {
-		t.Errorf("%s, %s: %v", e.method, e.when, err)
+	names := newObjectNames(n.Tree())
+	before := n.Newest()
+	if err := e.Call(n); err != nil {
+		t.Errorf("%s, %s: %v", e.Method, e.When, err)
 	}
-	entries := w.Journal()
-	names.add(treeview.FromFacts(w.Facts()))
+	entries := n.Journal()
+	names.add(n.Tree())
 
 	var id string
+	method := e.Method[strings.Index(e.Method, "/"):]
 	for _, entry := range entries {
-		if api := entry.GetApi(); entry.GetSequence() > before && strings.HasSuffix(api.GetMethod(), "/"+e.method) {
+		if api := entry.GetApi(); entry.GetSequence() > before && strings.HasSuffix(api.GetMethod(), method) {
 			if id != "" {
-				t.Errorf("%s, %s: it is called more than once", e.method, e.when)
+				t.Errorf("%s, %s: it is called more than once", e.Method, e.When)
 			}
 			id = entry.GetRequestId()
 		}
@@ -155,7 +133,7 @@ func (e kernelExample) kernelCalls(t *testing.T) []string {
 		}
 	}
 	if id == "" {
-		t.Errorf("%s, %s: the journal does not have the call", e.method, e.when)
+		t.Errorf("%s, %s: the journal does not have the call", e.Method, e.When)
 	}
 	if len(lines) == 0 {
 		return []string{"(no kernel call)"}

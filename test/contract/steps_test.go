@@ -30,6 +30,10 @@ const (
 	parent = `C:\var\lib\kubelet\plugins\kubernetes.io\csi\ours\abc`
 )
 
+func byNumber(number uint32) *nodesteps.StageDiskRequest_DiskNumber {
+	return &nodesteps.StageDiskRequest_DiskNumber{DiskNumber: number}
+}
+
 // shared is a node whose disk 1 has two data volumes.
 type shared struct {
 	*caller.Node

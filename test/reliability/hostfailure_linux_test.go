@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 // hostFailures are what the host's operations fail with. The full disk stays full until the call has answered.
@@ -27,13 +28,13 @@ var errDied = errors.New("the process is dead")
 // the call has answered, or with the process dying there. When the cause has gone, or the next process has started on
 // what the dead one left, the driver's retry reaches the state of the undisturbed call.
 func TestHostFailures(t *testing.T) {
-	eachExample(t, 1, 0, func(t *testing.T, i int, e swept) { e.failHost(t, i) })
+	eachExample(t, 1, 0, failHost)
 }
 
-func (e swept) failHost(t *testing.T, subject int) {
+func failHost(t *testing.T, subject int, e examples.Example) {
 	t.Helper()
 	const every = 11
-	w, i := e.interruption()
+	w, i := interruption(e)
 	n := i.Setup(t)
 	before, prepared, operations := n.Save(), i.State(n), 0
 	n.Restore(before)
@@ -69,7 +70,7 @@ func (e swept) failHost(t *testing.T, subject int) {
 				i.Judge(t, n, err)
 			}
 			if err != nil {
-				err = e.again(w)
+				err = w.again(e)
 			}
 			if strings.HasSuffix(met, "disk.img") && err != nil && strings.Contains(err.Error(), " is not blank: ") {
 				continue // as half a partition table is not

@@ -21,6 +21,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 // TestReadsChangeNothing calls each method of each version that reads, and what the admin endpoint asks, about all that
@@ -28,16 +29,16 @@ import (
 func TestReadsChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	formatted(w)
-	offline := w.Volumes(theDisk)[0]
+	examples.Formatted(w.Node)
+	offline := w.Volumes(examples.TheDisk)[0]
 	for _, one := range scenario.Default().Switches.List() {
 		if one.Form == "true or false" {
-			w.OK(w.emulated.SetSwitch(one.Name, "true"))
+			w.OK(w.Emulated.SetSwitch(one.Name, "true"))
 		}
 	}
 	w.restart(true)
-	w.OK(w.CreateSymlink(bystanderPath, plugins+`\link`))
-	w.OK(w.StageShare(caller.Share, plugins+`\share`))
+	w.OK(w.CreateSymlink(bystanderPath, examples.Plugins+`\link`))
+	w.OK(w.StageShare(caller.Share, examples.Plugins+`\share`))
 	w.OK(w.AddTargetPortal(caller.Array))
 	_, err := w.DiscoverTargetPortal(caller.Array)
 	w.OK(err)
@@ -45,9 +46,10 @@ func TestReadsChangeNothing(t *testing.T) {
 	mounted, err := w.GetVolumeIDFromTargetPath(bystanderPath)
 	w.OK(err)
 
-	paths := []any{bystanderPath, plugins + `\link`, plugins + `\share`, bystanderPath + `\data`, plugins + `\none`}
+	paths := []any{bystanderPath, examples.Plugins + `\link`, examples.Plugins + `\share`, bystanderPath + `\data`,
+		examples.Plugins + `\none`}
 	values := map[string][]any{
-		"disknumber": {uint32(0), uint32(theDisk), uint32(offlineDisk), uint32(bystander), uint32(4)},
+		"disknumber": {uint32(0), uint32(examples.TheDisk), uint32(examples.OfflineDisk), uint32(bystander), uint32(4)},
 		"diskid":     {"0", "1", "2", "3", "4"},
 		"volumeid":   {offline, mounted},
 		"path":       paths,

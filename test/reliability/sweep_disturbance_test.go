@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 // sharesFiles selects the calls that another program's open file makes fail for a while.
@@ -17,7 +18,7 @@ func sharesFiles(call csiproxytest.Calls) bool {
 }
 
 // disturbances returns what happens at each call of an example.
-func (w *world) disturbances(e swept) []csiproxytest.Disturbance {
+func (w *world) disturbances(e examples.Example) []csiproxytest.Disturbance {
 	other := func(call csiproxytest.Calls) bool { return call.Function != "" && !sharesFiles(call) }
 	kernel := func(call csiproxytest.Calls) bool { return call.Function != "" }
 	all := []csiproxytest.Disturbance{
@@ -35,7 +36,8 @@ func (w *world) disturbances(e swept) []csiproxytest.Disturbance {
 		all = append(all, csiproxytest.Disturbance{Name: name, After: after, At: kernel,
 			Meanwhile: func(*csiproxytest.Node) { change() }, Repair: repair})
 	}
-	if e.disk {
+	byNumber := strings.HasPrefix(e.Method, "disk/") // which is another disk's if that comes in its place
+	if e.OnTheDisk {
 		pull := func() { w.pulled = w.pull() }
 		changes("disk pulled before", false, pull, w.reattach)
 		changes("disk pulled after", true, pull, w.reattach)
@@ -44,7 +46,7 @@ func (w *world) disturbances(e swept) []csiproxytest.Disturbance {
 		}, w.takeBack)
 		changes("disk replaced by a blank one after", true, func() { w.replace(nil) }, w.takeBack)
 	}
-	if e.disk && !e.byNumber() {
+	if e.OnTheDisk && !byNumber {
 		changes("disk replaced by one that could grow, before", false, w.replaceByLike, w.takeBack)
 		changes("disk replaced by one that could grow, after", true, w.replaceByLike, w.takeBack)
 	}
@@ -55,16 +57,16 @@ func (w *world) disturbances(e swept) []csiproxytest.Disturbance {
 func (w *world) reattach(t *testing.T, _ *csiproxytest.Node) {
 	t.Helper()
 	if w.pulled != "" {
-		w.attach(theDiskSpec(w.pulled))
+		w.attach(examples.TheDiskSpec(w.pulled))
 	}
 }
 
 // replace pulls the disk and attaches another one, which gets its number and its address.
 func (w *world) replace(marks map[int64]string) {
 	w.t.Helper()
-	w.intended = marks == nil && w.byNumber && !w.asked()
+	w.intended = marks == nil && w.method == "nodesteps/StageDisk" && !w.asked()
 	w.pulled = w.pull()
-	spec := theDiskSpec(w.image(marks))
+	spec := examples.TheDiskSpec(w.image(marks))
 	spec.SerialNumber = "intruder"
 	w.attach(spec)
 	w.intruder = w.diskAsItIs()
@@ -73,22 +75,24 @@ func (w *world) replace(marks map[int64]string) {
 // replaceByLike does as replace, with a disk that has a volume at the same place, and free space behind it.
 func (w *world) replaceByLike() {
 	w.t.Helper()
-	w.intended = w.byNumber && !w.asked()
+	w.intended = w.method == "nodesteps/StageDisk" && !w.asked()
 	w.pulled = w.pull()
-	spec := theDiskSpec("")
+	spec := examples.TheDiskSpec("")
 	spec.SerialNumber, spec.Formatted = "intruder", true
 	w.attach(spec)
-	w.OK(w.emulated.GrowDisk(theDisk, grownBytes))
+	w.Grow()
 	w.intruder = w.diskAsItIs()
 }
 
-// diskAsItIs returns the disk's content and state, as they are compared.
+// diskAsItIs returns the disk's content and state, as they are compared. SetDiskState is for the disk that has the number
+// when it is opened, so that one may be offline afterwards.
 func (w *world) diskAsItIs() string {
 	w.t.Helper()
-	disks, _ := caller.Observe(w.t, w.emulated).Disks()
-	d := disks[theDisk]
-	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, d.IsOnline(), d.IsReadOnly(),
-		w.node.DiskDigest(theDisk))
+	disks, _ := caller.Observe(w.t, w.Emulated).Disks()
+	d := disks[examples.TheDisk]
+	online := d.IsOnline() || w.method == "disk/SetDiskState"
+	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, online, d.IsReadOnly(),
+		w.node.DiskDigest(examples.TheDisk))
 }
 
 // takeBack checks whether the other disk was left alone, and swaps the disks back.

@@ -32,15 +32,15 @@ func TestEffects(t *testing.T) {
 	got := map[string][]string{}
 	t.Run("examples", func(t *testing.T) {
 		for _, e := range sweptCalls() {
-			name := e.method + ", " + e.when
+			name := e.Method + ", " + e.When
 			t.Run(strings.ReplaceAll(name, "/", "."), func(t *testing.T) {
 				t.Parallel()
-				w, i := e.interruption()
+				w, i := interruption(e)
 				i.Setup(t)
 				before := w.state()
-				w.OK(e.call(w))
+				w.OK(e.Call(w.Node))
 				once := w.state()
-				w.OK(e.again(w))
+				w.OK(w.again(e))
 				if diff := gocmp.Diff(once, w.state()); diff != "" {
 					t.Errorf("once more it changes something (-once +twice):\n%s", diff)
 				}

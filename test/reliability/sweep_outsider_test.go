@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
 // tooLate: Windows removes the mount point at a path, whichever volume it is for, so that one call later is too late.
@@ -21,28 +22,29 @@ func tooLate(call csiproxytest.Calls) bool {
 // operation that removes directories or mount points. The operation may fail; it must not remove another volume than
 // the intended one, nor the content of a volume.
 func TestOutsiders(t *testing.T) {
-	const below = staging + `\directory\deeper\`
-	filled := mustDo(mkdir(staging + `\directory\deeper`))
+	const below = examples.Staging + `\directory\deeper\`
+	filled := func(n *examples.Node) { n.OK(n.Mkdir(examples.Staging + `\directory\deeper`)) }
 	mountBystander := func(at string) func(*world) bool {
 		return func(w *world) bool {
 			id, err := w.volume(bystander)
 			w.OK(err)
-			return w.emulated.SetVolumeMountPoint(at, id) == nil
+			return w.Emulated.SetVolumeMountPoint(at, id) == nil
 		}
 	}
 	mountInstead := func(w *world) bool {
-		return w.emulated.DeleteVolumeMountPoint(staging+`\`) == nil && mountBystander(staging+`\`)(w)
+		return w.Emulated.DeleteVolumeMountPoint(examples.Staging+`\`) == nil && mountBystander(examples.Staging+`\`)(w)
 	}
 	remount := func(w *world) bool { // and fill the directory that is being emptied
 		return mountBystander(below)(w)
 	}
 	keepsData := func(*world) string { return "" } // which is always checked
 	keepsMount := func(w *world) string {
-		if got := w.state().Paths[staging]; got != fmt.Sprintf("leads to volume of disk %d, partition 2", bystander) {
-			return fmt.Sprintf("the other volume was taken away: %s is %q", staging, got)
+		if got := w.state().Paths[examples.Staging]; got != fmt.Sprintf("leads to volume of disk %d, partition 2", bystander) {
+			return fmt.Sprintf("the other volume was taken away: %s is %q", examples.Staging, got)
 		}
 		return ""
 	}
+	remove := func(n *examples.Node) error { return n.Rmdir(examples.Staging, true) }
 	var met atomic.Int64
 	t.Cleanup(func() { t.Logf("%d kernel calls met", met.Load()) })
 	every := 4
@@ -54,26 +56,26 @@ func TestOutsiders(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		prepare func(*world)
-		call    func(*world) error
+		prepare func(*examples.Node)
+		call    func(*examples.Node) error
 		meddle  func(*world) bool // whether it was possible
 		verdict func(*world) string
 	}{
-		{"a volume is mounted below what Rmdir removes", filled, rmdir(staging, true), remount, keepsData},
-		{"a volume is mounted below what RmdirContents empties", filled, rmdirContents, remount, keepsData},
-		{"another volume is mounted where UnmountVolume unmounts", inUse, unmount, mountInstead, keepsMount},
-		{"another volume is mounted where MountVolume mounts", func(w *world) {
-			formatted(w)
-			w.OK(mkdir(staging)(w))
-		}, mountAt(theDisk, staging), mountBystander(staging + `\`), keepsMount},
+		{"a volume is mounted below what Rmdir removes", filled, remove, remount, keepsData},
+		{"a volume is mounted below what RmdirContents empties", filled, examples.Empty, remount, keepsData},
+		{"another volume is mounted where UnmountVolume unmounts", examples.InUse, examples.Unmount, mountInstead, keepsMount},
+		{"another volume is mounted where MountVolume mounts", func(n *examples.Node) {
+			examples.Formatted(n)
+			n.OK(n.Mkdir(examples.Staging))
+		}, examples.Mount, mountBystander(examples.Staging + `\`), keepsMount},
 	} {
 		outsiders := func(t *testing.T, objects bool) {
 			t.Helper()
 			could := false
-			w, i := swept{call: c.call, prepare: func(w *world) {
-				c.prepare(w)
-				w.OK(w.emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
-			}}.interruption()
+			w, i := interruption(examples.Example{Call: c.call, Prepare: func(n *examples.Node) {
+				c.prepare(n)
+				n.OK(n.Emulated.SetSwitch("mountPointCallsDelete", strconv.FormatBool(objects)))
+			}})
 			i.Everywhere = true
 			i.Try = func(number int) bool { return number%every == 0 }
 			i.Disturbances = []csiproxytest.Disturbance{{Name: "outsider",

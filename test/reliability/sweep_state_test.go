@@ -39,7 +39,7 @@ type state struct {
 
 func (w *world) state() state {
 	w.t.Helper()
-	o := caller.Observe(w.t, w.emulated)
+	o := caller.Observe(w.t, w.Emulated)
 	disks, volumes := o.Disks()
 	s := state{Disks: disks, Paths: o.Paths(), Files: map[string]string{}, Services: map[string]string{}}
 	for path, is := range s.Paths {
@@ -81,7 +81,7 @@ func (w *world) listFiles(files map[string]string, place, root string) {
 // network adds the state of SMB, iSCSI and the services.
 func (w *world) network(s *state) {
 	w.t.Helper()
-	mappings, err := w.emulated.SMBGlobalMappings()
+	mappings, err := w.Emulated.SMBGlobalMappings()
 	w.OK(err)
 	files, err := filepath.Glob(filepath.Join(w.node.StateDir, emulated.RecordsDir, "*"))
 	w.OK(err)
@@ -106,17 +106,17 @@ func (w *world) network(s *state) {
 		s.Mappings = append(s.Mappings, m.RemotePath+" "+win32.SMBMappingStatusName(m.Status)+", "+credentials)
 	}
 	slices.Sort(s.Mappings)
-	for _, service := range w.emulated.Surroundings().Services {
+	for _, service := range w.Emulated.Surroundings().Services {
 		s.Services[service.Name] = fmt.Sprint(service.State)
 	}
-	_, s.Portals, err = w.emulated.ReportISCSISendTargetPortals()
+	_, s.Portals, err = w.Emulated.ReportISCSISendTargetPortals()
 	if err != nil { // the service is stopped: nothing of iSCSI is visible
 		return
 	}
-	s.Targets, err = w.emulated.ReportISCSITargets()
+	s.Targets, err = w.Emulated.ReportISCSITargets()
 	w.OK(err)
 	slices.Sort(s.Targets)
-	sessions, err := w.emulated.ISCSISessionList()
+	sessions, err := w.Emulated.ISCSISessionList()
 	w.OK(err)
 	s.Sessions = sessions.Count
 }

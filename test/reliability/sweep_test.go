@@ -9,35 +9,40 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
-func sweptCalls() []swept {
-	return slices.Concat(diskExamples(), volumeExamples(), filesystemExamples(), smbExamples(), iscsiExamples(),
-		systemExamples(), stepExamples())
-}
-
-// TestEveryMethodIsSwept: each method of the newest versions that may change something has an example, and no other.
-func TestEveryMethodIsSwept(t *testing.T) {
-	want := map[string]bool{}
+// changing returns the methods of the newest versions that may change something.
+func changing() map[string]bool {
+	methods := map[string]bool{}
 	for _, m := range node.Methods() {
 		if !m.Reads {
-			want[m.Group+"/"+m.Name] = true
+			methods[m.Group+"/"+m.Name] = true
 		}
 	}
-	got := map[string]bool{}
-	for _, e := range sweptCalls() {
-		group, name, _ := strings.Cut(e.method, "/")
-		got[strings.ToLower(group)+"/"+name] = true
+	return methods
+}
+
+// sweptCalls returns the examples of the methods that may change something.
+func sweptCalls() []examples.Example {
+	methods := changing()
+	return slices.DeleteFunc(examples.All(), func(e examples.Example) bool { return !methods[e.Method] })
+}
+
+// TestEveryMethodIsSwept: each method of the newest versions that may change something has an example.
+func TestEveryMethodIsSwept(t *testing.T) {
+	methods := changing()
+	for _, e := range examples.All() {
+		delete(methods, e.Method)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("methods (-tables +examples):\n%s", diff)
+	if len(methods) > 0 {
+		t.Errorf("methods without an example: %v", methods)
 	}
 }
 
@@ -55,16 +60,16 @@ func stepOfSweep() int {
 
 // TestSweep tries the disturbances at the kernel calls of each example.
 func TestSweep(t *testing.T) {
-	eachExample(t, 3, 0, func(t *testing.T, i int, e swept) { e.sweep(t, i) })
+	eachExample(t, 3, 0, sweep)
 }
 
 // eachExample tries a sample of the examples side by side, see testnode.Sampled.
-func eachExample(t *testing.T, every, first int, try func(t *testing.T, number int, e swept)) {
+func eachExample(t *testing.T, every, first int, try func(t *testing.T, number int, e examples.Example)) {
 	t.Helper()
 	t.Run("examples", func(t *testing.T) {
 		for i, e := range sweptCalls() {
 			if testnode.Sampled(t, i, first, every) {
-				t.Run(strings.ReplaceAll(e.method, "/", ".")+", "+e.when, func(t *testing.T) {
+				t.Run(strings.ReplaceAll(e.Method, "/", ".")+", "+e.When, func(t *testing.T) {
 					t.Parallel()
 					try(t, i, e)
 				})
@@ -74,10 +79,10 @@ func eachExample(t *testing.T, every, first int, try func(t *testing.T, number i
 }
 
 // sweep tries the disturbances of the example with this number.
-func (e swept) sweep(t *testing.T, subject int) {
+func sweep(t *testing.T, subject int, e examples.Example) {
 	t.Helper()
-	w, i := e.interruption()
-	step, sparse := stepOfSweep(), max(1, e.sparse)
+	w, i := interruption(e)
+	step, sparse := stepOfSweep(), max(1, e.Sparse)
 	i.Everywhere, i.Retries = true, 1
 	i.Disturbances = w.disturbances(e)
 	i.Try = func(number int) bool {
@@ -92,22 +97,22 @@ func (e swept) sweep(t *testing.T, subject int) {
 }
 
 // interruption returns the world in which an example's call is interrupted, and repeated as drivers do.
-func (e swept) interruption() (*world, *csiproxytest.Interruption) {
+func interruption(e examples.Example) (*world, *csiproxytest.Interruption) {
 	w := &world{}
 	return w, &csiproxytest.Interruption{
 		Setup: func(t testing.TB) *csiproxytest.Node {
 			w.start(t)
-			if e.prepare != nil {
-				e.prepare(w)
+			if e.Prepare != nil {
+				e.Prepare(w.Node)
 			}
 			return w.node.Node
 		},
 		Operation: func(context.Context, *csiproxytest.Node) error {
-			w.pulled, w.intended, w.byNumber = "", false, e.method == "NodeSteps/StageDisk"
+			w.pulled, w.intended, w.method = "", false, e.Method
 			w.node.Faults.Calls()
-			return e.call(w)
+			return e.Call(w.Node)
 		},
-		Repeat: func(context.Context, *csiproxytest.Node) error { return e.again(w) },
+		Repeat: func(context.Context, *csiproxytest.Node) error { return w.again(e) },
 		State: func(*csiproxytest.Node) any {
 			s := w.state()
 			s.Records = nil // after a death it is not always known whose a mapping is
@@ -118,10 +123,20 @@ func (e swept) interruption() (*world, *csiproxytest.Interruption) {
 			if code := status.Code(err); code == codes.Unknown || code == codes.Internal && !aborted {
 				t.Errorf("the driver gets an error without information: %v", err)
 			}
-			if e.shared && len(w.state().Mappings) == 0 {
+			if e.Shared && len(w.state().Mappings) == 0 {
 				t.Errorf("the other driver has lost its share: %v", err)
 			}
 			return false
 		},
 	}
+}
+
+// again does what drivers do after a failure. Of a disk that went away while its volume was being unstaged, a driver
+// finds the rest when it is back.
+func (w *world) again(e examples.Example) error {
+	err := e.Again(w.Node)
+	if err == nil && e.Method == "nodesteps/Unstage" && w.pulled != "" {
+		err = w.SetDiskState(examples.TheDisk, false)
+	}
+	return err
 }

@@ -13,58 +13,30 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
+	"github.com/kubernetes-csi/csi-proxy/test/examples"
 )
 
-// The disks of a world: the one that examples work on, one that is offline, and one that is in use and that nothing may
-// touch.
+// bystander is a disk that is in use, mounted at bystanderPath, and that nothing may touch.
 const (
-	theDisk     = 1
-	offlineDisk = 2
-	bystander   = 3
-)
-
-const (
-	diskBytes  = 128 << 20
-	grownBytes = 256 << 20
+	bystander     = examples.Bystander
+	bystanderPath = examples.Plugins + `\bystander`
 )
 
 // world is the node of one example. Calls arrive in process.
 type world struct {
-	*caller.Calls
-	t        testing.TB
-	node     *testnode.Node
-	emulated *emulated.Node
+	*examples.Node
+	t    testing.TB
+	node *testnode.Node
 
 	host func(change, path string) error // takes the place of operations on the host's files by its error; nil: none
 
 	bystander string // the digest of its image
 	pulled    string // the image of the detached disk
 	intruder  string // the disk that came in its place
-	byNumber  bool   // the step names the disk by its number, and means the disk that it finds there
+	method    string // of the example. StageDisk by number means the disk that it finds there
 	intended  bool   // the intruder came before the step had looked, so it is the one that is meant
-}
-
-// theDiskSpec describes the disk that examples work on; with its image it is that disk again, at its old address.
-func theDiskSpec(image string) bundle.Spec {
-	spec := bundle.Spec{SerialNumber: "the-disk", LUN: 1, ImagePath: image}
-	if image == "" {
-		spec.SizeBytes = diskBytes
-	}
-	return spec
-}
-
-func sweepScenario() *scenario.Scenario {
-	s := scenario.Default()
-	s.SystemDisk.SizeBytes = 256 << 20
-	s.Disks = []bundle.Spec{
-		theDiskSpec(""),
-		{SizeBytes: diskBytes, SerialNumber: "offline", LUN: 2, Offline: true},
-		{SizeBytes: diskBytes, SerialNumber: "bystander", LUN: 3, Formatted: true},
-	}
-	return &s
 }
 
 func newWorld(t testing.TB) *world {
@@ -78,11 +50,11 @@ func newWorld(t testing.TB) *world {
 func (w *world) start(t testing.TB) {
 	t.Helper()
 	*w = world{t: t}
-	options := emulated.Options{Scenario: sweepScenario(), Before: w.beforeHost}
+	options := emulated.Options{Scenario: examples.Scenario(), Before: w.beforeHost}
 	w.node = testnode.Start(t, testnode.Options{Emulated: options})
-	w.emulated, w.Calls = w.node.Emulated, caller.By(t, w.node.InProcess())
-	w.OK(mountAt(bystander, bystanderPath)(w))
-	w.write(bystanderPath+`\data`, "precious")
+	w.Node = &examples.Node{Node: &caller.Node{Node: w.node, Calls: caller.By(t, w.node.InProcess())}}
+	w.OK(w.MountVolume(w.Volumes(bystander)[0], bystanderPath))
+	w.WriteFile(bystanderPath+`\data`, "precious")
 	w.bystander = w.node.DiskDigest(bystander)
 }
 
@@ -106,16 +78,13 @@ func (w *world) restart(rebooted bool) {
 // asked reports whether the agent has asked the disk for its marks among all disks, since a call was begun.
 func (w *world) asked() bool {
 	return slices.ContainsFunc(w.node.Faults.Calls(), func(call kernel.Call) bool {
-		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == theDisk+1
+		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == examples.TheDisk+1
 	})
 }
 
-// write writes a file as a workload on the node does.
-func (w *world) write(path, content string) { w.node.WriteFile(path, content) }
-
 // volume returns the data volume of a disk, asked past the disturbed agent.
 func (w *world) volume(disk uint32) (string, error) {
-	_, volumes := caller.Observe(w.t, w.emulated).Disks()
+	_, volumes := caller.Observe(w.t, w.Emulated).Disks()
 	for id, place := range volumes {
 		if strings.HasPrefix(place, fmt.Sprintf("volume of disk %d,", disk)) {
 			return id, nil
@@ -127,7 +96,7 @@ func (w *world) volume(disk uint32) (string, error) {
 // pull detaches the disk and returns its image.
 func (w *world) pull() string {
 	w.t.Helper()
-	image, err := w.emulated.DetachDisk(theDisk)
+	image, err := w.Emulated.DetachDisk(examples.TheDisk)
 	w.OK(err)
 	return image
 }
@@ -135,10 +104,10 @@ func (w *world) pull() string {
 // attach attaches a disk in the pulled one's place.
 func (w *world) attach(spec bundle.Spec) {
 	w.t.Helper()
-	number, err := w.emulated.AttachDisk(spec)
+	number, err := w.Emulated.AttachDisk(spec)
 	w.OK(err)
-	if number != theDisk {
-		w.t.Fatalf("the disk comes as number %d, want %d", number, theDisk)
+	if number != examples.TheDisk {
+		w.t.Fatalf("the disk comes as number %d, want %d", number, examples.TheDisk)
 	}
 }
 
@@ -147,7 +116,7 @@ func (w *world) image(marks map[int64]string) string {
 	w.t.Helper()
 	f, err := os.CreateTemp(w.t.TempDir(), "intruder")
 	w.OK(err)
-	w.OK(f.Truncate(diskBytes))
+	w.OK(f.Truncate(examples.DiskBytes))
 	for at, bytes := range marks {
 		_, err := f.WriteAt([]byte(bytes), at)
 		w.OK(err)
