@@ -202,6 +202,9 @@ func TestMistakesFailTheTest(t *testing.T) {
 		"no such code": {func(_ testing.TB, n *csiproxytest.Node) {
 			n.Delay(csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISC"}, 1, 1)
 		}, "did you mean IOCTL_DISK_CREATE_DISK"},
+		"a negative count": {func(_ testing.TB, n *csiproxytest.Node) {
+			n.Cut(csiproxytest.Calls{Method: "volume", Times: -1})
+		}, "must not be negative"},
 		"no such path": {func(_ testing.TB, n *csiproxytest.Node) { n.HostPath(`C:\a\b\c`) }, `C:\a\b\c`},
 		"no client": {func(tb testing.TB, n *csiproxytest.Node) {
 			csiproxytest.Client(tb, n, os.Open)

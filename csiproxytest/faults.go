@@ -3,12 +3,12 @@
 package csiproxytest
 
 import (
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 )
 
 // Calls selects calls to disturb: of a kernel function, or of API methods. Node.Journal shows such calls. A selection
@@ -32,35 +32,35 @@ type Calls struct {
 // Fail makes kernel calls fail before they take effect. The disturbance ends with the node, or earlier by calling end.
 func (n *Node) Fail(calls Calls, code WindowsError) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Error: win32.Errno(code)})
+	_, end = n.inject(calls, &nodeapi.Fault{Fail: fmt.Sprint(uint32(code))})
 	return end
 }
 
 // FailAfter makes kernel calls take effect and then fail.
 func (n *Node) FailAfter(calls Calls, code WindowsError) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Error: win32.Errno(code), After: true})
+	_, end = n.inject(calls, &nodeapi.Fault{Fail: fmt.Sprint(uint32(code)), AfterEffect: true})
 	return end
 }
 
 // FailRPC makes API calls fail with a gRPC status before they take effect.
 func (n *Node) FailRPC(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}})
+	_, end = n.inject(calls, &nodeapi.Fault{Status: fmt.Sprint(uint32(code)), Message: message})
 	return end
 }
 
 // FailRPCAfter makes API calls take effect and then fail.
 func (n *Node) FailRPCAfter(calls Calls, code codes.Code, message string) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Status: faults.APIError{Code: code, Message: message}, After: true})
+	_, end = n.inject(calls, &nodeapi.Fault{Status: fmt.Sprint(uint32(code)), Message: message, AfterEffect: true})
 	return end
 }
 
 // Cut closes the connection of API calls before they take effect: the driver gets UNAVAILABLE.
 func (n *Node) Cut(calls Calls) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Cut: true})
+	_, end = n.inject(calls, &nodeapi.Fault{Cut: true})
 	return end
 }
 
@@ -68,14 +68,14 @@ func (n *Node) Cut(calls Calls) (end func()) {
 // its call succeeded.
 func (n *Node) CutAfter(calls Calls) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Cut: true, After: true})
+	_, end = n.inject(calls, &nodeapi.Fault{Cut: true, AfterEffect: true})
 	return end
 }
 
 // Delay makes calls wait before they take effect, for a random duration between least and most.
 func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 	n.t.Helper()
-	_, end = n.inject(calls, faults.Fault{Delay: faults.Delay{Min: least, Max: most}})
+	_, end = n.inject(calls, &nodeapi.Fault{Delay: fmt.Sprintf("%v-%v", least, most)})
 	return end
 }
 
@@ -83,24 +83,22 @@ func (n *Node) Delay(calls Calls, least, most time.Duration) (end func()) {
 // stops waiting and takes no effect. The channel reached is closed when the first call waits.
 func (n *Node) Hang(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
-	return n.inject(calls, faults.Fault{Hang: true})
+	return n.inject(calls, &nodeapi.Fault{Hang: true})
 }
 
 // HangAfter makes calls take effect and then wait as with Hang.
 func (n *Node) HangAfter(calls Calls) (reached <-chan struct{}, release func()) {
 	n.t.Helper()
-	return n.inject(calls, faults.Fault{Hang: true, After: true})
+	return n.inject(calls, &nodeapi.Fault{Hang: true, AfterEffect: true})
 }
 
-func (n *Node) inject(calls Calls, fault faults.Fault) (reached <-chan struct{}, end func()) {
+func (n *Node) inject(calls Calls, fault *nodeapi.Fault) (reached <-chan struct{}, end func()) {
 	n.t.Helper()
-	fault.Function, fault.Object, fault.Method = calls.Function, calls.Object, calls.Method
-	fault.Skip, fault.Times = calls.Skip, calls.Times
-	if calls.ControlCode != "" {
-		code, err := faults.ParseControlCode(calls.ControlCode)
-		n.must("disturbing calls", err)
-		fault.Code = code
+	if calls.Skip < 0 || calls.Times < 0 {
+		n.t.Fatalf("disturbing calls: the counts of %+v must not be negative", calls)
 	}
+	fault.Function, fault.ControlCode, fault.Object = calls.Function, calls.ControlCode, calls.Object
+	fault.Method, fault.Skip, fault.Times = calls.Method, uint32(calls.Skip), uint32(calls.Times)
 	set := n.harness().Faults
 	id, reached, err := set.Add(fault)
 	n.must("disturbing calls", err)

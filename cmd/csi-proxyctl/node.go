@@ -94,8 +94,7 @@ GROUP/VERSION or GROUP/VERSION/METHOD. A delay is a time, 20ms, or a range of wh
 		if f.GetStatus() != "" {
 			f.Message = cmp.Or(f.GetMessage(), "injected")
 		}
-		_, err := faults.Parse(f)
-		return err
+		return faults.Check(f)
 	})
 }
 

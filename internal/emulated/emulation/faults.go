@@ -7,15 +7,10 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
 func (h *Harness) addFault(r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
-	fault, err := faults.Parse(r.GetFault())
-	if err != nil {
-		return nil, err
-	}
-	id, _, err := h.Faults.Add(fault)
+	id, _, err := h.Faults.Add(r.GetFault())
 	return &api.AddFaultResponse{Id: id}, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -43,31 +44,31 @@ func around(ctx context.Context, s *faults.Set, path string, own error) (o outco
 }
 
 func TestAPIFaults(t *testing.T) {
-	busy := faults.APIError{Code: codes.ResourceExhausted, Message: "busy"}
+	const busy = "RESOURCE_EXHAUSTED"
 	own := status.Error(codes.NotFound, "own")
 	served := outcome{Effect: true}
 	for name, test := range map[string]struct {
-		fault faults.Fault
+		fault *api.Fault
 		path  string
 		own   error
 		want  []outcome // of three calls
 	}{
-		"other method": {faults.Fault{Method: "disk", Status: busy}, mount, nil, []outcome{served, served, served}},
-		"error": {faults.Fault{Method: "disk", Status: busy, Skip: 1, Times: 1}, rescan, nil,
+		"other method": {&api.Fault{Method: "disk", Status: busy, Message: "busy"}, mount, nil, []outcome{served, served, served}},
+		"error": {&api.Fault{Method: "disk", Status: busy, Message: "busy", Skip: 1, Times: 1}, rescan, nil,
 			[]outcome{served, {Code: codes.ResourceExhausted, Message: "busy"}, served}},
 		"error after": {
-			faults.Fault{Method: "disk", Status: busy, After: true, Times: 2}, rescan, nil,
+			&api.Fault{Method: "disk", Status: busy, Message: "busy", AfterEffect: true, Times: 2}, rescan, nil,
 			[]outcome{{Effect: true, Code: codes.ResourceExhausted, Message: "busy"},
 				{Effect: true, Code: codes.ResourceExhausted, Message: "busy"}, served},
 		},
 		"own error first": {
-			faults.Fault{Method: "disk", Status: busy, After: true, Times: 1}, rescan, own,
+			&api.Fault{Method: "disk", Status: busy, Message: "busy", AfterEffect: true, Times: 1}, rescan, own,
 			[]outcome{{Effect: true, Code: codes.NotFound, Message: "own"}, {Effect: true, Code: codes.NotFound, Message: "own"},
 				{Effect: true, Code: codes.NotFound, Message: "own"}},
 		},
-		"cut": {faults.Fault{Method: "*/MountVolume", Cut: true, Times: 1}, mount, nil,
+		"cut": {&api.Fault{Method: "*/MountVolume", Cut: true, Times: 1}, mount, nil,
 			[]outcome{{Cut: true, Code: codes.Unavailable, Message: "the connection was cut"}, served, served}},
-		"cut after": {faults.Fault{Method: "*", Cut: true, After: true, Times: 1}, mount, own,
+		"cut after": {&api.Fault{Method: "*", Cut: true, AfterEffect: true, Times: 1}, mount, own,
 			[]outcome{{Effect: true, Cut: true, Code: codes.Unavailable, Message: "the connection was cut"},
 				{true, false, codes.NotFound, "own"}, {true, false, codes.NotFound, "own"}}},
 	} {
@@ -87,7 +88,7 @@ func TestAPIFaults(t *testing.T) {
 
 func TestAPIErrorHasAReason(t *testing.T) {
 	s := apiSet(nil)
-	add(t, s, faults.Fault{Method: "disk", Status: faults.APIError{Code: codes.Aborted, Message: "m", Reason: "BUSY"}})
+	add(t, s, &api.Fault{Method: "disk", Status: "ABORTED", Message: "m", Reason: "BUSY"})
 	_, err := s.Around(t.Context(), rescan, nil)
 	details := status.Convert(err).Details()
 	if info, ok := details[0].(*errdetails.ErrorInfo); len(details) != 1 || !ok || info.GetReason() != "BUSY" ||
@@ -100,7 +101,7 @@ func TestAPICrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		crashed := 0
 		s := apiSet(func() { crashed++ })
-		add(t, s, faults.Fault{Method: rescan, Crash: true, After: after})
+		add(t, s, &api.Fault{Method: rescan, Crash: true, AfterEffect: after})
 		if got := around(t.Context(), s, rescan, nil); got.Effect != after || crashed != 1 {
 			t.Errorf("after %v: got %+v, %d crashes", after, got, crashed)
 		}
@@ -121,7 +122,7 @@ func TestAPIHang(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := apiSet(nil)
-				id, reached := add(t, s, faults.Fault{Method: rescan, Hang: true, Times: 1})
+				id, reached := add(t, s, &api.Fault{Method: rescan, Hang: true, Times: 1})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				got := make(chan outcome, 1)
@@ -146,7 +147,7 @@ func TestAPIHang(t *testing.T) {
 
 func TestKernelFaultOnAnObject(t *testing.T) {
 	s := faults.New(nil)
-	add(t, s, faults.Fault{Function: "Flush", Object: "DRIVE2", Error: win32.ERROR_IO_DEVICE})
+	add(t, s, &api.Fault{Function: "Flush", Object: "DRIVE2", Fail: "ERROR_IO_DEVICE"})
 	for object, want := range map[string]error{`\\.\PhysicalDrive2`: win32.ERROR_IO_DEVICE,
 		`\\.\PhysicalDrive1`: nil, "": nil} {
 		err := s.Intercept(t.Context(), kernel.Call{Function: "Flush", Object: object}, func() error { return nil })
@@ -156,36 +157,17 @@ func TestKernelFaultOnAnObject(t *testing.T) {
 	}
 }
 
-func TestDelayText(t *testing.T) {
-	for _, text := range []string{"20ms", "10ms-2s"} {
-		d, err := faults.ParseDelay(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-		again, err := faults.ParseDelay(d.String())
-		if diff := cmp.Diff(d, again); diff != "" || err != nil {
-			t.Errorf("%s is written %s: %v %s", text, d, err, diff)
-		}
-	}
-	for _, text := range []string{"", "-", "fast", "2s-1s", "-1s", "0s", "2h", "1ms-", "1ms-2ms-3ms"} {
-		if d, err := faults.ParseDelay(text); err == nil {
-			t.Errorf("%q: got %+v", text, d)
-		}
-	}
-}
-
-func FuzzParseDelay(f *testing.F) {
+func FuzzDelay(f *testing.F) {
 	for _, seed := range []string{"20ms", "10ms-2s", "2s-10ms"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := faults.ParseDelay(text)
-		if err != nil {
+		s := apiSet(nil)
+		if _, _, err := s.Add(&api.Fault{Method: "*", Delay: text}); err != nil {
 			return
 		}
-		s := apiSet(nil)
-		if _, _, err := s.Add(faults.Fault{Method: "*", Delay: d}); err != nil {
-			t.Errorf("%q is read as an impossible delay: %v", text, err)
-		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		around(gone, s, rescan, nil) // begins to wait
 	})
 }

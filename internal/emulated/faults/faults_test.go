@@ -33,7 +33,7 @@ func calls(t *testing.T, s *faults.Set, n int) (done []bool, codes []win32.Errno
 	return done, codes
 }
 
-func add(t *testing.T, s *faults.Set, f faults.Fault) (uint64, <-chan struct{}) {
+func add(t *testing.T, s *faults.Set, f *api.Fault) (uint64, <-chan struct{}) {
 	t.Helper()
 	id, reached, err := s.Add(f)
 	if err != nil {
@@ -45,23 +45,23 @@ func add(t *testing.T, s *faults.Set, f faults.Fault) (uint64, <-chan struct{}) 
 func TestFailures(t *testing.T) {
 	const e = win32.ERROR_NOT_READY
 	for name, test := range map[string]struct {
-		faults []faults.Fault
+		faults []*api.Fault
 		done   []bool
 		codes  []win32.Errno
 	}{
 		"none": {nil, []bool{true, true, true, true}, []win32.Errno{0, 0, 0, 0}},
-		"all": {[]faults.Fault{{Function: "Flush", Error: e}}, []bool{false, false, false, false},
+		"all": {[]*api.Fault{{Function: "Flush", Fail: "ERROR_NOT_READY"}}, []bool{false, false, false, false},
 			[]win32.Errno{e, e, e, e}},
-		"some": {[]faults.Fault{{Function: "Flush", Error: e, Skip: 1, Times: 2}}, []bool{true, false, false, true},
+		"some": {[]*api.Fault{{Function: "Flush", Fail: "ERROR_NOT_READY", Skip: 1, Times: 2}}, []bool{true, false, false, true},
 			[]win32.Errno{0, e, e, 0}},
-		"after": {[]faults.Fault{{Function: "Flush", Error: e, Times: 1, After: true}},
+		"after": {[]*api.Fault{{Function: "Flush", Fail: "ERROR_NOT_READY", Times: 1, AfterEffect: true}},
 			[]bool{true, true, true, true}, []win32.Errno{e, 0, 0, 0}},
-		"other function": {[]faults.Fault{{Function: "ReadAt", Error: e}}, []bool{true, true, true, true},
+		"other function": {[]*api.Fault{{Function: "ReadAt", Fail: "ERROR_NOT_READY"}}, []bool{true, true, true, true},
 			[]win32.Errno{0, 0, 0, 0}},
-		"other code": {[]faults.Fault{{Function: "Flush", Code: 1, Error: e}}, []bool{true, true, true, true},
+		"other code": {[]*api.Fault{{Function: "Flush", ControlCode: "1", Fail: "ERROR_NOT_READY"}}, []bool{true, true, true, true},
 			[]win32.Errno{0, 0, 0, 0}},
 		"one after another": {
-			[]faults.Fault{{Function: "Flush", Error: e, Times: 1}, {Function: "Flush", Error: win32.ERROR_IO_DEVICE, Times: 1}},
+			[]*api.Fault{{Function: "Flush", Fail: "ERROR_NOT_READY", Times: 1}, {Function: "Flush", Fail: "ERROR_IO_DEVICE", Times: 1}},
 			[]bool{false, false, true, true},
 			[]win32.Errno{e, win32.ERROR_IO_DEVICE, 0, 0},
 		},
@@ -84,7 +84,7 @@ func TestFailures(t *testing.T) {
 
 func TestRealErrorPrecedesLaterFault(t *testing.T) {
 	s := faults.New(nil)
-	add(t, s, faults.Fault{Function: "Flush", Error: win32.ERROR_NOT_READY, After: true})
+	add(t, s, &api.Fault{Function: "Flush", Fail: "ERROR_NOT_READY", AfterEffect: true})
 	err := s.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error { return win32.ERROR_WRITE_PROTECT })
 	if !errors.Is(err, win32.ERROR_WRITE_PROTECT) {
 		t.Errorf("got %v", err)
@@ -93,35 +93,35 @@ func TestRealErrorPrecedesLaterFault(t *testing.T) {
 
 func TestImpossibleFaults(t *testing.T) {
 	s := apiSet(func() {})
-	for name, f := range map[string]faults.Fault{
-		"no function":        {Error: 1},
-		"unknown function":   {Function: "SetVolumeMountPointX", Error: 1},
-		"close":              {Function: "Close", Error: 1},
+	for name, f := range map[string]*api.Fault{
+		"no function":        {Fail: "1"},
+		"unknown function":   {Function: "SetVolumeMountPointX", Fail: "1"},
+		"close":              {Function: "Close", Fail: "1"},
 		"no effect":          {Function: "Flush"},
-		"two effects":        {Function: "Flush", Error: 1, Hang: true},
-		"negative skip":      {Function: "Flush", Error: 1, Skip: -1},
-		"negative times":     {Function: "Flush", Error: 1, Times: -1},
-		"negative delay":     {Function: "Flush", Delay: faults.Delay{Min: -1, Max: 1}},
-		"delay backwards":    {Function: "Flush", Delay: faults.Delay{Min: 2, Max: 1}},
-		"endless delay":      {Function: "Flush", Delay: faults.Delay{Max: 2 * time.Hour}},
-		"delay after":        {Function: "Flush", Delay: faults.Delay{Min: 1, Max: 2}, After: true},
+		"two effects":        {Function: "Flush", Fail: "1", Hang: true},
+		"delay after":        {Function: "Flush", Delay: "1s-2s", AfterEffect: true},
 		"not served":         {Method: "disk/ListDiskIDs", Cut: true},
 		"no mask":            {Method: "a/b/c/d", Cut: true},
 		"both":               {Method: "disk", Function: "Flush", Hang: true},
-		"win32 code":         {Method: "disk", Error: 5},
-		"control code":       {Method: "disk", Hang: true, Code: 1},
+		"win32 code":         {Method: "disk", Fail: "5"},
+		"control code":       {Method: "disk", Hang: true, ControlCode: "1"},
 		"object":             {Method: "disk", Hang: true, Object: "x"},
-		"no error":           {Method: "disk", Status: faults.APIError{Message: "m"}},
-		"no code":            {Method: "disk", Status: faults.APIError{Code: 17}},
-		"status of a kernel": {Function: "Flush", Status: faults.APIError{Code: 5}},
+		"no error":           {Method: "disk", Message: "m"},
+		"no code":            {Method: "disk", Status: "17"},
+		"status of a kernel": {Function: "Flush", Status: "5"},
 		"cut of a kernel":    {Function: "Flush", Cut: true},
-		"API delay after":    {Method: "disk", Delay: faults.Delay{Max: 1}, After: true},
+		"API delay after":    {Method: "disk", Delay: "0s-1s", AfterEffect: true},
 	} {
 		if _, _, err := s.Add(f); !errors.Is(err, faults.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, _, err := faults.New(nil).Add(faults.Fault{Function: "Flush", Crash: true}); !errors.Is(err, faults.ErrNoCrash) {
+	for _, delay := range []string{"-", "fast", "2s-1s", "-1s", "0s", "2h", "0s-2h", "1ms-", "1ms-2ms-3ms"} {
+		if _, _, err := s.Add(&api.Fault{Function: "Flush", Delay: delay}); !errors.Is(err, faults.ErrInvalid) {
+			t.Errorf("the delay %q: got %v", delay, err)
+		}
+	}
+	if _, _, err := faults.New(nil).Add(&api.Fault{Function: "Flush", Crash: true}); !errors.Is(err, faults.ErrNoCrash) {
 		t.Errorf("a crash of a process that must not: got %v", err)
 	}
 	if list := s.List(); len(list) != 0 {
@@ -133,7 +133,7 @@ func TestCrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		var events []string
 		s := faults.New(func() { events = append(events, "crash") })
-		add(t, s, faults.Fault{Function: "Flush", Skip: 1, Crash: true, After: after})
+		add(t, s, &api.Fault{Function: "Flush", Skip: 1, Crash: true, AfterEffect: after})
 		for range 2 {
 			_ = s.Intercept(t.Context(), kernel.Call{Function: "Flush"}, func() error {
 				events = append(events, "effect")
@@ -151,11 +151,12 @@ func TestCrash(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	for _, delay := range []faults.Delay{{Min: time.Second, Max: time.Second},
-		{Min: time.Second, Max: time.Minute}, {Max: time.Minute}} {
+	for delay, want := range map[string]struct{ least, most time.Duration }{
+		"1s": {time.Second, time.Second}, "1s-1m": {time.Second, time.Minute}, "0s-1m": {0, time.Minute},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := faults.New(nil)
-			add(t, s, faults.Fault{Function: "Flush", Delay: delay, Times: 20})
+			add(t, s, &api.Fault{Function: "Flush", Delay: delay, Times: 20})
 			var took []time.Duration
 			for range 20 {
 				begin := time.Now()
@@ -163,7 +164,7 @@ func TestDelay(t *testing.T) {
 				took = append(took, time.Since(begin))
 			}
 			least, most := slices.Min(took), slices.Max(took)
-			if least < delay.Min || most > delay.Max || (delay.Min != delay.Max) == (least == most) {
+			if least < want.least || most > want.most || (want.least != want.most) == (least == most) {
 				t.Errorf("%v: got %v", delay, took)
 			}
 			if left := s.List(); len(left) != 0 {
@@ -189,9 +190,9 @@ func TestHang(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := faults.New(nil)
-				fault := faults.Fault{Function: "Flush", Times: 2, Hang: true, After: strings.HasSuffix(name, "after")}
+				fault := &api.Fault{Function: "Flush", Times: 2, Hang: true, AfterEffect: strings.HasSuffix(name, "after")}
 				id, reached := add(t, s, fault)
-				other, _ := add(t, s, faults.Fault{Function: "ReadAt", Error: 1})
+				other, _ := add(t, s, &api.Fault{Function: "ReadAt", Fail: "1"})
 				for range 2 {
 					go func() {
 						done, codes := calls(t, s, 1)
@@ -203,7 +204,7 @@ func TestHang(t *testing.T) {
 				<-reached
 				synctest.Wait()
 				want := []*api.FaultStatus{
-					{Id: id, Fault: &api.Fault{Function: "Flush", Times: 2, Hang: true, AfterEffect: fault.After}, Disturbed: 2,
+					{Id: id, Fault: &api.Fault{Function: "Flush", Times: 2, Hang: true, AfterEffect: fault.AfterEffect}, Disturbed: 2,
 						Holding: 2},
 					{Id: other, Fault: &api.Fault{Function: "ReadAt", Fail: "ERROR_INVALID_FUNCTION"}},
 				}

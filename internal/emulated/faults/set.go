@@ -14,7 +14,6 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
@@ -30,11 +29,10 @@ type Set struct {
 
 // active is a fault that was added.
 type active struct {
+	fault
 	id       uint64
-	fault    Fault // as it was added
-	mask     policy.Mask
-	skip     int // how many calls still pass
-	left     int // how many are still disturbed, when Times is not 0
+	skip     uint32 // how many calls still pass
+	left     uint32 // how many are still disturbed, when Times is not 0
 	injected uint64
 	holding  uint64
 	hangs    func()        // tells that a call hangs
@@ -42,29 +40,28 @@ type active struct {
 	aborted  bool          // those calls fail; set before over is closed
 }
 
-// New returns a Set without faults. A Fault with Crash calls crash, which should not return; nil: such faults are
+// New returns a Set without faults. A fault with Crash calls crash, which should not return; nil: such faults are
 // refused.
 func New(crash func()) *Set { return &Set{crash: crash} }
 
 // Add adds a fault. When several apply to a call, the oldest one takes it. The channel is closed when the first call
-// hangs. Errors: those of Fault.Check, ErrInvalid for a method that is not served, ErrNoCrash.
-func (s *Set) Add(f Fault) (id uint64, reached <-chan struct{}, err error) {
-	if err := f.Check(); err != nil {
+// hangs. Errors: those of Check, ErrInvalid for a method that is not served, ErrNoCrash.
+func (s *Set) Add(m *api.Fault) (id uint64, reached <-chan struct{}, err error) {
+	f, err := parse(m)
+	if err != nil {
 		return 0, nil, err
 	}
 	if f.Crash && s.crash == nil {
 		return 0, nil, ErrNoCrash
 	}
-	var mask policy.Mask
-	f.Function, mask, _ = ParseCalls(f.Function, f.Method) // Check has parsed them before
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.Method != "" && !slices.ContainsFunc(s.paths, mask.Match) {
+	if f.Method != "" && !slices.ContainsFunc(s.paths, f.mask.Match) {
 		return 0, nil, fmt.Errorf("%w: %q selects no method that this agent serves", ErrInvalid, f.Method)
 	}
 	s.lastID++
 	hanging := make(chan struct{})
-	s.faults = append(s.faults, &active{id: s.lastID, fault: f, mask: mask, skip: f.Skip, left: f.Times,
+	s.faults = append(s.faults, &active{fault: f, id: s.lastID, skip: f.Skip, left: f.Times,
 		hangs: sync.OnceFunc(func() { close(hanging) }), over: make(chan struct{})})
 	return s.lastID, hanging, nil
 }
@@ -108,23 +105,21 @@ func (s *Set) List() []*api.FaultStatus {
 	defer s.mu.Unlock()
 	list := make([]*api.FaultStatus, 0, len(s.faults))
 	for _, a := range s.faults {
-		list = append(list, &api.FaultStatus{
-			Id: a.id, Fault: a.fault.message(), Disturbed: a.injected, Holding: a.holding,
-		})
+		list = append(list, &api.FaultStatus{Id: a.id, Fault: a.Fault, Disturbed: a.injected, Holding: a.holding})
 	}
 	return list
 }
 
 // Intercept is the kernel.Interceptor.
 func (s *Set) Intercept(_ context.Context, call kernel.Call, do func() error) error {
-	a := s.take(func(a *active) bool { return a.fault.matches(call) })
+	a := s.take(func(a *active) bool { return a.matches(call) })
 	if a == nil {
 		return do()
 	}
 	failed := func(code win32.Errno) error {
 		return &kernel.Error{Function: call.Function, Object: call.Object, Code: code}
 	}
-	return s.disturb(context.Background(), a, do, failed(win32.ERROR_OPERATION_ABORTED), failed(a.fault.Error))
+	return s.disturb(context.Background(), a, do, failed(win32.ERROR_OPERATION_ABORTED), failed(a.fail))
 }
 
 // Around makes the API call of a path on the wire by do, disturbed if a fault applies. Its error is a gRPC status or
@@ -134,22 +129,21 @@ func (s *Set) Around(ctx context.Context, path string, do func() error) (cut boo
 	if a == nil {
 		return false, do()
 	}
-	failed := a.fault.Status.Err()
+	failed := a.statusError()
 	switch {
-	case a.fault.Crash:
+	case a.Crash:
 		failed = status.Error(codes.Unavailable, "the agent crashed")
-	case a.fault.Cut:
+	case a.Cut:
 		failed = status.Error(codes.Unavailable, "the connection was cut")
 	}
-	return a.fault.Crash || a.fault.Cut, s.disturb(ctx, a, do,
+	return a.Crash || a.Cut, s.disturb(ctx, a, do,
 		status.Error(codes.Unavailable, "the call hung until the agent or its node stopped"), failed)
 }
 
 // disturb makes a call as a fault demands. It fails with aborted if Abort ends its wait, or with failed.
 func (s *Set) disturb(ctx context.Context, a *active, do func() error, aborted, failed error) (err error) {
-	f := a.fault
-	if f.After {
-		if err = do(); err != nil && !f.Crash && !f.Cut && !a.holds() {
+	if a.AfterEffect {
+		if err = do(); err != nil && !a.Crash && !a.Cut && !a.holds() {
 			return err
 		}
 	}
@@ -161,11 +155,11 @@ func (s *Set) disturb(ctx context.Context, a *active, do func() error, aborted, 
 		if ctx.Err() != nil {
 			return status.FromContextError(ctx.Err()).Err()
 		}
-		if !f.After {
+		if !a.AfterEffect {
 			err = do()
 		}
 		return err
-	case f.Crash:
+	case a.Crash:
 		s.crash()
 	}
 	return failed
@@ -198,18 +192,15 @@ func (s *Set) take(fits func(*active) bool) *active {
 }
 
 // spent reports whether no further call is disturbed.
-func (a *active) spent() bool { return a.fault.Times > 0 && a.left == 0 && a.injected > 0 }
-
-// holds reports whether the fault makes calls wait.
-func (a *active) holds() bool { return a.fault.Hang || a.fault.Delay != Delay{} }
+func (a *active) spent() bool { return a.Times > 0 && a.left == 0 && a.injected > 0 }
 
 // hold makes a call wait until its delay, the fault or the context is over. It reports false if the call was aborted.
 func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
 	var elapsed <-chan time.Time
-	if a.fault.Hang {
+	if a.Hang {
 		a.hangs()
 	} else {
-		timer := time.NewTimer(a.fault.Delay.draw())
+		timer := time.NewTimer(a.delay())
 		defer timer.Stop()
 		elapsed = timer.C
 	}

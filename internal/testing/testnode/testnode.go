@@ -7,11 +7,13 @@ package testnode
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
@@ -21,6 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
@@ -125,8 +128,17 @@ func ShortDir(t testing.TB) string {
 	return dir
 }
 
-// Fault is one disturbance of the calls of one kernel function.
-type Fault = faults.Fault
+// Fault is one disturbance of the calls of one kernel function: a fault of the API with the numbers of package win32.
+type Fault struct {
+	Function    string
+	Code        uint32 // the control code or information class; 0: any
+	Object      string // a part of the object, in any case; empty: any
+	Skip, Times int    // how many such calls pass first, and how many are then disturbed; 0: all
+
+	Error win32.Errno // the calls fail with it
+	Hang  bool        // the calls wait until the fault ends
+	After bool        // the calls take effect first
+}
 
 // Faults disturbs a node's kernel calls and remembers them, also those of a node that reboots.
 type Faults struct {
@@ -140,7 +152,15 @@ type Faults struct {
 // Add begins a disturbance. Reached is closed when its first call arrives; end takes it back. It panics for one that
 // could never happen, as that is a mistake in the test.
 func (f *Faults) Add(fault Fault) (reached <-chan struct{}, end func()) {
-	id, reached, err := f.set.Add(fault)
+	m := &nodeapi.Fault{Function: fault.Function, Object: fault.Object, Skip: uint32(fault.Skip), Times: uint32(fault.Times),
+		Hang: fault.Hang, AfterEffect: fault.After}
+	if fault.Code != 0 {
+		m.ControlCode = fmt.Sprint(fault.Code)
+	}
+	if fault.Error != 0 {
+		m.Fail = fmt.Sprint(uint32(fault.Error))
+	}
+	id, reached, err := f.set.Add(m)
 	if err != nil {
 		panic(err) //nolint:forbidigo // no test can continue after this
 	}
