@@ -177,6 +177,11 @@ func (c *Calls) RemoveSmbGlobalMapping(remote string) error {
 	return done(c.clients().SMB.RemoveSmbGlobalMapping(c.ctx, &smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote}))
 }
 
+func (c *Calls) GetBIOSSerialNumber() (string, error) {
+	r, err := c.clients().System.GetBIOSSerialNumber(c.ctx, &systemapi.GetBIOSSerialNumberRequest{})
+	return r.GetSerialNumber(), err
+}
+
 func (c *Calls) GetService(name string) (*systemapi.GetServiceResponse, error) {
 	return c.clients().System.GetService(c.ctx, &systemapi.GetServiceRequest{Name: name})
 }

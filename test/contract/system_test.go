@@ -32,20 +32,16 @@ func wantStatus(t *testing.T, n *caller.Node, want system.ServiceStatus, names .
 }
 
 func TestBIOSSerialNumber(t *testing.T) {
-	get := func(n *caller.Node) (string, error) {
-		reply, err := n.System.GetBIOSSerialNumber(t.Context(), &system.GetBIOSSerialNumberRequest{})
-		return reply.GetSerialNumber(), err
-	}
 	n := caller.Start(t, testnode.Options{})
 	n.Once("SystemFirmwareTable", win32.ERROR_INVALID_FUNCTION)
-	_, err := get(n)
+	_, err := n.GetBIOSSerialNumber()
 	n.Code(err, codes.Unimplemented)
 	// vSphere makes the machine's UUID of it: blanks inside stay.
 	n = caller.Scenario(t, func(s *scenario.Scenario) { s.SystemSerial = " x  y " })
-	if got, err := get(n); err != nil || got != " x  y" {
+	if got, err := n.GetBIOSSerialNumber(); err != nil || got != " x  y" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	_, err = get(caller.Scenario(t, func(s *scenario.Scenario) { s.SystemSerial = "" }))
+	_, err = caller.Scenario(t, func(s *scenario.Scenario) { s.SystemSerial = "" }).GetBIOSSerialNumber()
 	n.Refused(err, codes.NotFound, "NO_SERIAL_NUMBER")
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
@@ -94,10 +93,8 @@ func system() []Example {
 		return func(n *Node) error { return n.StopService(name, force) }
 	}
 	return []Example{
-		{Method: "system/GetBIOSSerialNumber", When: "any node", Call: func(n *Node) error {
-			_, err := n.System.GetBIOSSerialNumber(n.Context(), &systemapi.GetBIOSSerialNumberRequest{})
-			return err
-		}},
+		{Method: "system/GetBIOSSerialNumber", When: "any node",
+			Call: func(n *Node) error { _, err := n.GetBIOSSerialNumber(); return err }},
 		{Method: "system/StartService", When: "stopped", Call: start},
 		{Method: "system/StartService", When: "running already", Prepare: do(start), Call: start},
 		{Method: "system/StopService", When: "running", Call: stop("W32Time", false)},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -128,10 +127,7 @@ func lifeSteps() []step {
 		{"discover", func(l *life) (any, error) { return l.DiscoverTargetPortal(caller.Array) }},
 		{"mutual secret", func(l *life) (any, error) { return nil, l.SetMutualChapSecret("mutual-secret1") }},
 		{"log in without CHAP", func(l *life) (any, error) { return nil, l.ConnectTarget(caller.CHAPTarget) }},
-		{"serial number", func(l *life) (any, error) {
-			r, err := l.client.System.GetBIOSSerialNumber(l.Context(), &systemapi.GetBIOSSerialNumberRequest{})
-			return r.GetSerialNumber(), err
-		}},
+		{"serial number", func(l *life) (any, error) { return l.GetBIOSSerialNumber() }},
 		{"a service", func(l *life) (any, error) { return l.GetService("MSiSCSI") }},
 	}
 }

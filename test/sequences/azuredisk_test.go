@@ -20,10 +20,10 @@ type azureDisk struct {
 var errAzureDiskNotGrown = errors.New("the file system has not grown yet")
 
 func (d azureDisk) findDevice(c *calls) (uint32, error) {
-	if err := c.rescan(); err != nil {
+	if err := c.Rescan(); err != nil {
 		return 0, err
 	}
-	locations, err := c.listDiskLocations()
+	locations, err := c.ListDiskLocations()
 	if err != nil {
 		return 0, err
 	}
@@ -47,11 +47,11 @@ func (d azureDisk) Stage(c *calls, staging string) error {
 // stillMounted checks, as Azure Disk and vSphere do, whether a stage has been done already; a mount that cannot be read
 // is removed.
 func stillMounted(c *calls, staging string, unmount func(*calls, string) error) (bool, error) {
-	exists, err := c.pathExists(withDrive(staging))
+	exists, err := c.PathExists(withDrive(staging))
 	if err != nil || !exists {
 		return false, err
 	}
-	if mounted, err := c.isSymlink(withDrive(staging)); err != nil || !mounted {
+	if mounted, err := c.IsSymlink(withDrive(staging)); err != nil || !mounted {
 		return false, err
 	}
 	if err := c.osReadDir(staging); err != nil {
@@ -64,10 +64,10 @@ func (d azureDisk) Publish(c *calls, staging, publish string) error {
 	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
 	}
-	if exists, err := c.pathExists(withDrive(publish)); err != nil || exists {
+	if exists, err := c.PathExists(withDrive(publish)); err != nil || exists {
 		return errors.Join(err, errors.New("the publish path is not free"))
 	}
-	return c.createSymlink(withDrive(staging), withDrive(publish))
+	return c.CreateSymlink(withDrive(staging), withDrive(publish))
 }
 
 func (d azureDisk) Stats(c *calls, publish string) (total, used int64, err error) {
@@ -75,11 +75,11 @@ func (d azureDisk) Stats(c *calls, publish string) (total, used int64, err error
 }
 
 func (d azureDisk) Expand(c *calls, publish string, sizeBytes int64) error {
-	id, err := c.volumeAt(withDrive(publish))
+	id, err := c.GetVolumeIDFromTargetPath(withDrive(publish))
 	if err != nil {
 		return err
 	}
-	total, _, err := c.volumeStats(id)
+	total, _, err := c.GetVolumeStats(id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d azureDisk) Expand(c *calls, publish string, sizeBytes int64) error {
 	if err := c.resize(id); err != nil {
 		return err
 	}
-	_, _, err = c.volumeStats(id)
+	_, _, err = c.GetVolumeStats(id)
 	return err
 }
 
@@ -100,8 +100,8 @@ func (d azureDisk) Unstage(c *calls, staging string) error { return d.unmount(c,
 
 // unmount removes the live mount point; earlier failures are only warnings.
 func (d azureDisk) unmount(c *calls, staging string) error {
-	if id, err := c.volumeAt(staging); err == nil {
-		_ = c.writeCache(id)
+	if id, err := c.GetVolumeIDFromTargetPath(staging); err == nil {
+		_ = c.WriteVolumeCache(id)
 	}
 	return c.rmdir(withDrive(staging))
 }

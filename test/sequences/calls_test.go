@@ -5,38 +5,65 @@ package sequences
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
+	"google.golang.org/grpc"
+
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/dial"
 	disk "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
-	filesystem "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
-	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v1"
-	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
-// calls are a driver's means: the calls of its v1 clients, and its own file operations, each as a step.
+// calls are a driver's means: the calls of its clients, and its own file operations, each as a step.
 type calls struct {
 	*steps
-	ctx        context.Context //nolint:containedctx // drivers pass the background context everywhere
-	t          testing.TB
-	node       *testnode.Node
-	disk       *disk.Client
-	filesystem *filesystem.Client
-	volume     *volume.Client
+	*caller.Calls
+	t    testing.TB
+	node *testnode.Node
 }
 
 func newCalls(t testing.TB, n *testnode.Node, i *interruption) *calls {
 	t.Helper()
-	return &calls{steps: &steps{interruption: i}, ctx: t.Context(), t: t, node: n,
-		disk:       csiproxytest.Client(t, n.Node, disk.NewClientWithPipePath),
-		filesystem: csiproxytest.Client(t, n.Node, filesystem.NewClientWithPipePath),
-		volume:     csiproxytest.Client(t, n.Node, volume.NewClientWithPipePath)}
+	s := &steps{interruption: i}
+	connection := stepped{steps: s, services: map[string]service{}}
+	for _, group := range versions.Groups() {
+		version := "v1" // of drivers in the field
+		if !slices.Contains(append(group.Versions(), group.Hub), version) {
+			version = group.Hub
+		}
+		c, err := dial.Open(t.Context(), n.Socket(group.Name, version), dial.Options{})
+		caller.OK(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		connection.services[group.ServiceName(group.Hub)] = service{c, "/" + group.ServiceName(version) + "/"}
+	}
+	return &calls{steps: s, Calls: caller.By(t, csiproxy.Over(connection)), t: t, node: n}
+}
+
+// stepped is a connection to all groups that makes each call a step. It calls v1, whose methods have the same bytes.
+type stepped struct {
+	grpc.ClientConnInterface // its streams, which the API does not have
+	steps                    *steps
+	services                 map[string]service // by the newest one's name
+}
+
+type service struct {
+	connection *grpc.ClientConn
+	path       string
+}
+
+func (s stepped) Invoke(ctx context.Context, method string, request, reply any, options ...grpc.CallOption) error {
+	newest, name := path.Split(method)
+	return s.steps.step(name, func() error {
+		to := s.services[strings.Trim(newest, "/")]
+		return to.connection.Invoke(ctx, to.path+name, request, reply, options...)
+	})
 }
 
 // withDrive normalises a path as drivers do, where they do.
@@ -50,117 +77,25 @@ func withDrive(path string) string {
 
 func parent(path string) string { return path[:strings.LastIndex(path, `\`)] }
 
-func (c *calls) listDiskIDs() (map[uint32]*diskapi.DiskIDs, error) {
-	reply, err := call(c, c.disk.ListDiskIDs, &diskapi.ListDiskIDsRequest{})
-	return reply.GetDiskIDs(), err
-}
-
-func (c *calls) listDiskLocations() (map[uint32]*diskapi.DiskLocation, error) {
-	reply, err := call(c, c.disk.ListDiskLocations, &diskapi.ListDiskLocationsRequest{})
-	return reply.GetDiskLocations(), err
-}
-
-func (c *calls) biosSerial() (string, error) {
-	reply, err := call(c, c.node.System.GetBIOSSerialNumber, &systemapi.GetBIOSSerialNumberRequest{})
-	return reply.GetSerialNumber(), err
-}
-
-func (c *calls) rescan() error {
-	return do(c, c.disk.Rescan, &diskapi.RescanRequest{})
-}
-
-func (c *calls) partitionDisk(number uint32) error {
-	return do(c, c.disk.PartitionDisk, &diskapi.PartitionDiskRequest{DiskNumber: number})
-}
-
-func (c *calls) setDiskState(number uint32, online bool) error {
-	return do(c, c.disk.SetDiskState, &diskapi.SetDiskStateRequest{DiskNumber: number, IsOnline: online})
-}
-
-func (c *calls) diskSize(number uint32) (int64, error) {
-	reply, err := call(c, c.disk.GetDiskStats, &diskapi.GetDiskStatsRequest{DiskNumber: number})
-	return reply.GetTotalBytes(), err
-}
-
-func (c *calls) volumesOnDisk(number uint32) ([]string, error) {
-	reply, err := call(c, c.volume.ListVolumesOnDisk, &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-	return reply.GetVolumeIds(), err
-}
-
-func (c *calls) isFormatted(id string) (bool, error) {
-	reply, err := call(c, c.volume.IsVolumeFormatted, &volumeapi.IsVolumeFormattedRequest{VolumeId: id})
-	return reply.GetFormatted(), err
-}
-
-func (c *calls) format(id string) error {
-	return do(c, c.volume.FormatVolume, &volumeapi.FormatVolumeRequest{VolumeId: id})
-}
-
-func (c *calls) mountVolume(id, path string) error {
-	return do(c, c.volume.MountVolume, &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: path})
-}
-
-func (c *calls) unmountVolume(id, path string) error {
-	return do(c, c.volume.UnmountVolume, &volumeapi.UnmountVolumeRequest{VolumeId: id, TargetPath: path})
-}
-
-func (c *calls) resize(id string) error {
-	return do(c, c.volume.ResizeVolume, &volumeapi.ResizeVolumeRequest{VolumeId: id, SizeBytes: 0})
-}
-
-func (c *calls) writeCache(id string) error {
-	return do(c, c.volume.WriteVolumeCache, &volumeapi.WriteVolumeCacheRequest{VolumeId: id})
-}
-
-func (c *calls) volumeStats(id string) (total, used int64, err error) {
-	reply, err := call(c, c.volume.GetVolumeStats, &volumeapi.GetVolumeStatsRequest{VolumeId: id})
-	return reply.GetTotalBytes(), reply.GetUsedBytes(), err
-}
-
-func (c *calls) volumeAt(path string) (string, error) {
-	reply, err := call(c, c.volume.GetVolumeIDFromTargetPath,
-		&volumeapi.GetVolumeIDFromTargetPathRequest{TargetPath: path})
-	return reply.GetVolumeId(), err
-}
-
 // statsAt returns the size of the volume at a path, and what is used of it.
 func (c *calls) statsAt(path string) (total, used int64, err error) {
-	id, err := c.volumeAt(path)
+	id, err := c.GetVolumeIDFromTargetPath(path)
 	if err != nil {
 		return 0, 0, err
 	}
-	return c.volumeStats(id)
+	return c.GetVolumeStats(id)
 }
 
 func (c *calls) resizeAt(path string) error {
-	id, err := c.volumeAt(path)
+	id, err := c.GetVolumeIDFromTargetPath(path)
 	if err != nil {
 		return err
 	}
 	return c.resize(id)
 }
 
-func (c *calls) diskOfVolume(id string) (uint32, error) {
-	reply, err := call(c, c.volume.GetDiskNumberFromVolumeID, &volumeapi.GetDiskNumberFromVolumeIDRequest{VolumeId: id})
-	return reply.GetDiskNumber(), err
-}
-
-func (c *calls) pathExists(path string) (bool, error) {
-	reply, err := call(c, c.filesystem.PathExists, &filesystemapi.PathExistsRequest{Path: path})
-	return reply.GetExists(), err
-}
-
-func (c *calls) isSymlink(path string) (bool, error) {
-	reply, err := call(c, c.filesystem.IsSymlink, &filesystemapi.IsSymlinkRequest{Path: path})
-	return reply.GetIsSymlink(), err
-}
-
-func (c *calls) mkdir(path string) error {
-	return do(c, c.filesystem.Mkdir, &filesystemapi.MkdirRequest{Path: path})
-}
-
 func (c *calls) removeIfThere(path string) error {
-	exists, err := c.pathExists(path)
+	exists, err := c.PathExists(path)
 	if err != nil || !exists {
 		return err
 	}
@@ -168,14 +103,10 @@ func (c *calls) removeIfThere(path string) error {
 }
 
 // rmdir removes with force, as every driver does.
-func (c *calls) rmdir(path string) error {
-	return do(c, c.filesystem.Rmdir, &filesystemapi.RmdirRequest{Path: path, Force: true})
-}
+func (c *calls) rmdir(path string) error { return c.Rmdir(path, true) }
 
-func (c *calls) createSymlink(source, target string) error {
-	return do(c, c.filesystem.CreateSymlink,
-		&filesystemapi.CreateSymlinkRequest{SourcePath: source, TargetPath: target})
-}
+// resize grows a volume as far as its disk allows.
+func (c *calls) resize(id string) error { return c.ResizeVolume(id, 0) }
 
 // dialDisk opens one more connection to the disk API, which is not closed before the driver ends.
 func (c *calls) dialDisk() error {
@@ -183,7 +114,6 @@ func (c *calls) dialDisk() error {
 		client, err := disk.NewClientWithPipePath(c.node.Socket("disk", "v1"))
 		if err == nil {
 			c.t.Cleanup(func() { _ = client.Close() })
-			c.disk = client
 		}
 		return err
 	})

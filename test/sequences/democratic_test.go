@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -21,7 +20,7 @@ type democratic struct{ disk uint32 }
 
 // volume returns the one volume of the disk, or "".
 func (d democratic) volume(c *calls) (string, error) {
-	volumes, err := c.volumesOnDisk(d.disk)
+	volumes, err := c.ListVolumesOnDisk(d.disk)
 	if err != nil || len(volumes) == 0 {
 		return "", err
 	}
@@ -32,12 +31,12 @@ func (d democratic) volume(c *calls) (string, error) {
 }
 
 func (d democratic) Stage(c *calls, staging string) error {
-	if _, err := c.volumesOnDisk(d.disk); err != nil {
+	if _, err := c.ListVolumesOnDisk(d.disk); err != nil {
 		return err
 	}
 	id, err := d.volume(c)
 	if err == nil && id == "" {
-		if err = c.partitionDisk(d.disk); err == nil {
+		if err = c.PartitionDisk(d.disk); err == nil {
 			id, err = d.volume(c)
 		}
 	}
@@ -47,35 +46,35 @@ func (d democratic) Stage(c *calls, staging string) error {
 	if id == "" {
 		return errors.New("no volume is found")
 	}
-	formatted, err := c.isFormatted(id)
+	formatted, err := c.IsVolumeFormatted(id)
 	if err == nil && !formatted {
-		err = c.format(id)
+		err = c.FormatVolume(id)
 	}
 	if err != nil {
 		return err
 	}
-	exists, err := c.pathExists(staging)
+	exists, err := c.PathExists(staging)
 	if err == nil && !exists {
-		err = c.mkdir(staging)
+		err = c.Mkdir(staging)
 	}
 	if err != nil {
 		return err
 	}
-	return c.mountVolume(id, staging)
+	return c.MountVolume(id, staging)
 }
 
 // Unstage removes the directory without force, and takes Windows' sentence for success.
 func (d democratic) Unstage(c *calls, staging string) error {
 	id, err := d.volume(c)
 	if err == nil && id != "" {
-		if err = c.writeCache(id); err == nil {
-			err = c.unmountVolume(id, staging)
+		if err = c.WriteVolumeCache(id); err == nil {
+			err = c.UnmountVolume(id, staging)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	err = do(c, c.filesystem.Rmdir, &filesystemapi.RmdirRequest{Path: staging})
+	err = c.Rmdir(staging, false)
 	if err != nil && strings.Contains(status.Convert(err).Message(), "The system cannot find the file specified") {
 		return nil
 	}
@@ -95,14 +94,14 @@ func TestDisksWithoutVolumes(t *testing.T) {
 			n.SetDiskOnline(number, name != "raw and offline")
 			for range 2 {
 				n.OK(driver.Stage(c, staging))
-				id, err := c.volumeAt(staging)
+				id, err := c.GetVolumeIDFromTargetPath(staging)
 				n.OK(err)
-				if formatted, err := c.isFormatted(id); err != nil || !formatted {
+				if formatted, err := c.IsVolumeFormatted(id); err != nil || !formatted {
 					t.Errorf("the volume is formatted: %t, %v", formatted, err)
 				}
 				n.OK(driver.Unstage(c, staging))
 				n.OK(driver.Unstage(c, staging))
-				n.OK(c.setDiskState(number, true))
+				n.OK(c.SetDiskState(number, true))
 			}
 			n.SetDiskOnline(number, false)
 			n.Code(driver.Stage(c, staging), codes.FailedPrecondition)

@@ -24,7 +24,7 @@ func (d ebs) findDevice(c *calls) (uint32, error) {
 	if err := c.dialDisk(); err != nil {
 		return 0, err
 	}
-	ids, err := c.listDiskIDs()
+	ids, err := c.ListDiskIDs()
 	if err != nil {
 		return 0, err
 	}
@@ -35,9 +35,9 @@ func (d ebs) findDevice(c *calls) (uint32, error) {
 
 // deviceAt returns the disk that is mounted at a path, if any.
 func (d ebs) deviceAt(c *calls, path string) (number uint32, mounted bool, err error) {
-	id, err := c.volumeAt(withDrive(path))
+	id, err := c.GetVolumeIDFromTargetPath(withDrive(path))
 	if err == nil {
-		number, err = c.diskOfVolume(id)
+		number, err = c.GetDiskNumberFromVolumeID(id)
 	}
 	if err != nil && ebsNothingMounted.MatchString(err.Error()) {
 		return 0, false, nil
@@ -50,12 +50,12 @@ func (d ebs) Stage(c *calls, staging string) error {
 	if err != nil {
 		return err
 	}
-	exists, err := c.pathExists(withDrive(staging))
+	exists, err := c.PathExists(withDrive(staging))
 	if err != nil {
 		return err
 	}
 	if !exists {
-		if err := c.mkdir(withDrive(staging)); err != nil {
+		if err := c.Mkdir(withDrive(staging)); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ func (d ebs) Stage(c *calls, staging string) error {
 
 // needResize is inverted in the driver: it is true when the disk is not larger than the file system.
 func (d ebs) needResize(c *calls, number uint32, staging string) (bool, error) {
-	_ = c.rescan() // only logged
-	device, err := c.diskSize(number)
+	_ = c.Rescan() // only logged
+	device, err := c.GetDiskStats(number)
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func (d ebs) needResize(c *calls, number uint32, staging string) (bool, error) {
 }
 
 func (d ebs) resize(c *calls, path string) error {
-	_ = c.rescan() // only logged
+	_ = c.Rescan() // only logged
 	return c.resizeAt(withDrive(path))
 }
 
@@ -96,21 +96,21 @@ func (d ebs) Publish(c *calls, staging, publish string) error {
 	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
 	}
-	exists, err := c.pathExists(withDrive(publish))
+	exists, err := c.PathExists(withDrive(publish))
 	if err != nil {
 		return err
 	}
 	if exists {
-		if mounted, err := c.isSymlink(withDrive(publish)); err != nil || mounted {
+		if mounted, err := c.IsSymlink(withDrive(publish)); err != nil || mounted {
 			return err
 		}
 	}
-	return c.createSymlink(withDrive(staging), withDrive(publish))
+	return c.CreateSymlink(withDrive(staging), withDrive(publish))
 }
 
 // Stats asks the operating system of the container after one call.
 func (d ebs) Stats(c *calls, publish string) (total, used int64, err error) {
-	exists, err := c.pathExists(withDrive(publish))
+	exists, err := c.PathExists(withDrive(publish))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -133,7 +133,7 @@ func (d ebs) Expand(c *calls, publish string, _ int64) error {
 	if err := d.resize(c, publish); err != nil {
 		return err
 	}
-	_, err = c.diskSize(number)
+	_, err = c.GetDiskStats(number)
 	return err
 }
 
@@ -143,7 +143,7 @@ func (d ebs) Unstage(c *calls, staging string) error {
 	if _, mounted, err := d.deviceAt(c, staging); err != nil || !mounted {
 		return err
 	}
-	id, err := c.volumeAt(withDrive(staging))
+	id, err := c.GetVolumeIDFromTargetPath(withDrive(staging))
 	if err != nil {
 		return err
 	}
@@ -162,29 +162,29 @@ func (d ebs) Leftover(e effects) leftover {
 // formatAndMount is common to the three disk drivers; Azure Disk does not set the state. They do not check that the
 // list of volumes is not empty, so the agent must never return an empty one.
 func formatAndMount(c *calls, number uint32, path string, setOnline bool) error {
-	if err := c.partitionDisk(number); err != nil {
+	if err := c.PartitionDisk(number); err != nil {
 		return err
 	}
 	if setOnline {
-		if err := c.setDiskState(number, true); err != nil {
+		if err := c.SetDiskState(number, true); err != nil {
 			return err
 		}
 	}
-	volumes, err := c.volumesOnDisk(number)
+	volumes, err := c.ListVolumesOnDisk(number)
 	if err != nil {
 		return err
 	}
 	id := volumes[0]
-	formatted, err := c.isFormatted(id)
+	formatted, err := c.IsVolumeFormatted(id)
 	if err != nil {
 		return err
 	}
 	if !formatted {
-		if err := c.format(id); err != nil {
+		if err := c.FormatVolume(id); err != nil {
 			return err
 		}
 	}
-	return c.mountVolume(id, path)
+	return c.MountVolume(id, path)
 }
 
 var errNoSuchDisk = errors.New("no disk is the volume's")
@@ -201,11 +201,11 @@ func diskWhere[V any](disks map[uint32]V, holds func(V) bool) (uint32, error) {
 
 // unstageIfThere is unstaging in GCP and vSphere, where a missing directory is a volume that is not staged.
 func unstageIfThere(c *calls, path string) (there bool, err error) {
-	there, err = c.pathExists(path)
+	there, err = c.PathExists(path)
 	if err != nil || !there {
 		return there, err
 	}
-	id, err := c.volumeAt(path)
+	id, err := c.GetVolumeIDFromTargetPath(path)
 	if err != nil {
 		return true, err
 	}
@@ -214,15 +214,15 @@ func unstageIfThere(c *calls, path string) (there bool, err error) {
 
 // unmountAndTakeOffline is the end of unstaging in EBS, GCP and vSphere.
 func unmountAndTakeOffline(c *calls, id, path string) error {
-	if err := c.unmountVolume(id, path); err != nil {
+	if err := c.UnmountVolume(id, path); err != nil {
 		return err
 	}
 	if err := c.rmdir(path); err != nil {
 		return err
 	}
-	number, err := c.diskOfVolume(id)
+	number, err := c.GetDiskNumberFromVolumeID(id)
 	if err != nil {
 		return err
 	}
-	return c.setDiskState(number, false)
+	return c.SetDiskState(number, false)
 }

@@ -36,7 +36,7 @@ func (e *eraser) discover(c *calls) error {
 		if _, known := e.volumes[name]; known {
 			continue
 		}
-		is, err := c.isSymlink(discovery + `\` + name)
+		is, err := c.IsSymlink(discovery + `\` + name)
 		if err == nil && !is {
 			err = errors.New("it is not a symbolic link")
 		}
@@ -56,9 +56,9 @@ func (e *eraser) discover(c *calls) error {
 // clean erases the volume of a released persistent volume. Only after that it deletes the persistent volume, so that
 // the next period makes it again.
 func (e *eraser) clean(c *calls, name string) error {
-	id, err := c.volumeAt(discovery + `\` + name)
+	id, err := c.GetVolumeIDFromTargetPath(discovery + `\` + name)
 	if err == nil {
-		err = c.format(id)
+		err = c.FormatVolume(id)
 	}
 	if err == nil {
 		delete(e.volumes, name)

@@ -23,7 +23,7 @@ func (d gcp) crash(err error) error {
 }
 
 func (d gcp) findDevice(c *calls) (uint32, error) {
-	ids, err := c.listDiskIDs()
+	ids, err := c.ListDiskIDs()
 	if err != nil {
 		return 0, err
 	}
@@ -35,7 +35,7 @@ func (d gcp) findDevice(c *calls) (uint32, error) {
 
 // mounted takes any error, above all that the path is missing, for "not mounted".
 func (d gcp) mounted(c *calls, path string) bool {
-	mounted, err := c.isSymlink(path)
+	mounted, err := c.IsSymlink(path)
 	return err == nil && mounted
 }
 
@@ -47,7 +47,7 @@ func (d gcp) Stage(c *calls, staging string) error {
 	if d.mounted(c, staging) {
 		return nil
 	}
-	size, err := c.diskSize(number)
+	size, err := c.GetDiskStats(number)
 	if err != nil {
 		return d.crash(err)
 	}
@@ -77,12 +77,12 @@ func (d gcp) link(c *calls, staging, publish string) error {
 	if err := c.osMkdirAll(parent(publish)); err != nil {
 		return err
 	}
-	return c.createSymlink(withDrive(staging), withDrive(publish))
+	return c.CreateSymlink(withDrive(staging), withDrive(publish))
 }
 
 // cleanUp follows a failed link.
 func (d gcp) cleanUp(c *calls, publish string) error {
-	mounted, err := c.isSymlink(publish)
+	mounted, err := c.IsSymlink(publish)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (d gcp) cleanUp(c *calls, publish string) error {
 		if err := c.rmdir(withDrive(publish)); err != nil {
 			return err
 		}
-		if mounted, err = c.isSymlink(publish); err != nil || mounted {
+		if mounted, err = c.IsSymlink(publish); err != nil || mounted {
 			return errors.New("the publish path is still mounted")
 		}
 	}
@@ -113,7 +113,7 @@ func (d gcp) Expand(c *calls, publish string, sizeBytes int64) error {
 	if err := c.resizeAt(publish); err != nil {
 		return err
 	}
-	size, err := c.diskSize(number)
+	size, err := c.GetDiskStats(number)
 	if err != nil {
 		return d.crash(err)
 	}

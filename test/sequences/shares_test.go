@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -26,12 +25,12 @@ var errStuck = errors.New("no reference file")
 
 // mounted looks at a target as the driver does: it returns true for a readable link, and removes anything else.
 func (d *shareDriver) mounted(c *calls, path string) (bool, error) {
-	is, err := c.pathExists(withDrive(path))
+	is, err := c.PathExists(withDrive(path))
 	if err != nil {
 		return false, err
 	}
 	if is {
-		if is, err = c.isSymlink(withDrive(path)); err != nil {
+		if is, err = c.IsSymlink(withDrive(path)); err != nil {
 			return false, err
 		}
 		if is && c.osReadDir(path) == nil {
@@ -45,23 +44,22 @@ func (d *shareDriver) stage(c *calls, remote, staging string) error {
 	if is, err := d.mounted(c, staging); is || err != nil {
 		return err
 	}
-	is, err := c.pathExists(withDrive(parent(staging)))
+	is, err := c.PathExists(withDrive(parent(staging)))
 	if err == nil && !is {
-		err = c.mkdir(withDrive(parent(staging)))
+		err = c.Mkdir(withDrive(parent(staging)))
 	}
 	if err != nil {
 		return err
 	}
 	d.references[staging] = true
-	return do(c, c.node.SMB.NewSmbGlobalMapping, &smbapi.NewSmbGlobalMappingRequest{RemotePath: remote,
-		LocalPath: withDrive(staging), Username: `AZURE\csi`, Password: caller.Password})
+	return c.NewSmbGlobalMapping(remote, withDrive(staging), `AZURE\csi`, caller.Password)
 }
 
 func (d *shareDriver) publish(c *calls, staging, publish string) error {
 	if is, err := d.mounted(c, publish); is || err != nil {
 		return err
 	}
-	return c.createSymlink(withDrive(staging), withDrive(publish))
+	return c.CreateSymlink(withDrive(staging), withDrive(publish))
 }
 
 func (d *shareDriver) unstage(c *calls, staging string) error {
@@ -73,8 +71,7 @@ func (d *shareDriver) unstage(c *calls, staging string) error {
 		delete(d.references, staging)
 		parts := strings.SplitN(strings.TrimPrefix(target, `\\`), `\`, 3)
 		if len(d.references) == 0 {
-			if err := do(c, c.node.SMB.RemoveSmbGlobalMapping,
-				&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: `\\` + parts[0] + `\` + parts[1]}); err != nil {
+			if err := c.RemoveSmbGlobalMapping(`\\` + parts[0] + `\` + parts[1]); err != nil {
 				return err
 			}
 		}
@@ -179,7 +176,7 @@ func TestTrident(t *testing.T) {
 		l.must(l.node.Map(caller.Share, staging))
 		l.must(l.node.Rmdir(publish, true))
 		l.must(mkdirAll(l.node.Node, parent(publish)))
-		l.must(l.calls.createSymlink(withDrive(staging), publish))
+		l.must(l.calls.CreateSymlink(withDrive(staging), publish))
 	}
 	l.node.WriteFile(publish+`\data`, "x")
 	l.must(l.node.Rmdir(publish, true))

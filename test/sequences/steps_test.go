@@ -3,14 +3,10 @@
 package sequences
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 // step is one call of a driver, or one action in its own container.
@@ -74,28 +70,6 @@ func (s *steps) step(name string, do func() error) error {
 		s.dead = s.interruption.moment == killed
 		return errInterrupted // whatever the response was
 	}
-	return err
-}
-
-// call makes an RPC as a step.
-func call[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error),
-	request Q) (R, error) {
-	var reply R
-	name := strings.TrimSuffix(string(request.ProtoReflect().Descriptor().Name()), "Request")
-	err := c.step(name, func() (err error) {
-		reply, err = rpc(c.ctx, request)
-		return err
-	})
-	if err != nil {
-		var none R // a lost response returns nothing
-		return none, err
-	}
-	return reply, nil
-}
-
-// do is call for a reply that holds nothing.
-func do[Q, R proto.Message](c *calls, rpc func(context.Context, Q, ...grpc.CallOption) (R, error), request Q) error {
-	_, err := call(c, rpc, request)
 	return err
 }
 

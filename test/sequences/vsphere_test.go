@@ -23,7 +23,7 @@ type vsphereMachine struct {
 // Register makes the UUID of the serial number in the firmware, which VMware writes as "VMware-" and bytes in
 // hexadecimal with blanks and one dash between them.
 func (d vsphereMachine) Register(c *calls) error {
-	serial, err := c.biosSerial()
+	serial, err := c.GetBIOSSerialNumber()
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (d vsphereMachine) Register(c *calls) error {
 }
 
 func (d vsphere) findDevice(c *calls) (uint32, error) {
-	ids, err := c.listDiskIDs()
+	ids, err := c.ListDiskIDs()
 	if err != nil {
 		return 0, err
 	}
@@ -62,10 +62,10 @@ func (d vsphere) Publish(c *calls, staging, publish string) error {
 	if err := c.removeIfThere(withDrive(publish)); err != nil {
 		return err
 	}
-	if err := c.mkdir(withDrive(parent(publish))); err != nil {
+	if err := c.Mkdir(withDrive(parent(publish))); err != nil {
 		return err
 	}
-	return c.createSymlink(withDrive(staging), withDrive(publish))
+	return c.CreateSymlink(withDrive(staging), withDrive(publish))
 }
 
 func (d vsphere) Stats(c *calls, publish string) (total, used int64, err error) {
@@ -73,15 +73,15 @@ func (d vsphere) Stats(c *calls, publish string) (total, used int64, err error) 
 }
 
 func (d vsphere) Expand(c *calls, publish string, _ int64) error {
-	id, err := c.volumeAt(withDrive(publish))
+	id, err := c.GetVolumeIDFromTargetPath(withDrive(publish))
 	if err != nil {
 		return err
 	}
-	number, err := c.diskOfVolume(id)
+	number, err := c.GetDiskNumberFromVolumeID(id)
 	if err != nil {
 		return err
 	}
-	if err := c.setDiskState(number, true); err != nil {
+	if err := c.SetDiskState(number, true); err != nil {
 		return err
 	}
 	return c.resize(id)
