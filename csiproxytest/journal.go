@@ -14,7 +14,6 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 	adminserver "github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
@@ -47,18 +46,16 @@ type Query struct {
 // Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*nodeapi.JournalEntry {
 	n.t.Helper()
-	function, methods, err := faults.ParseCalls(q.Function, q.Method)
+	found, err := n.harness().Journal.Find(&nodeapi.ListJournalRequest{After: q.After, Method: q.Method,
+		Function: q.Function, Object: q.Object, RequestId: q.RequestID, Failed: q.Failed})
 	n.must("searching the journal", err)
-	found := n.harness().Journal.Find(journal.Query{
-		After: q.After, Methods: methods, Function: function, Object: q.Object, RequestID: q.RequestID, Failed: q.Failed,
-	})
-	return journal.Messages(slices.Concat(found.Entries, found.Running))
+	return slices.Concat(found.GetEntries(), found.GetRunning())
 }
 
 // Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
-	return n.harness().Journal.Find(journal.Query{Limit: 1}).Newest
+	return n.harness().Journal.Newest()
 }
 
 // JournalText returns the journal as lines for people.

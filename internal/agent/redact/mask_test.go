@@ -61,16 +61,18 @@ func request(t *testing.T) protoreflect.MessageDescriptor {
 
 // Wherever a secret is in a message, it is not in what is kept; the message itself is not changed.
 func TestMask(t *testing.T) {
-	const hush = "hunter2"
+	const hush, unknown = "hunter2", "\x92\x03\x07hunter2"
 	typ := request(t)
 	login := typ.Fields().ByName("one").Message()
 	newLogin := func() protoreflect.Message {
 		m := dynamicpb.NewMessage(login)
 		m.Set(login.Fields().ByName("user"), protoreflect.ValueOfString("u"))
 		m.Set(login.Fields().ByName("UserPassword"), protoreflect.ValueOfString(hush))
+		m.SetUnknown([]byte(unknown))
 		return m
 	}
 	m := dynamicpb.NewMessage(typ)
+	m.SetUnknown([]byte(unknown))
 	fields := typ.Fields()
 	m.Set(fields.ByName("path"), protoreflect.ValueOfString("p"))
 	m.Set(fields.ByName("one"), protoreflect.ValueOfMessage(newLogin()))
@@ -95,6 +97,9 @@ func TestMask(t *testing.T) {
 	const hidden = `{"user":"u","UserPassword":"[redacted]"}`
 	if got, want := string(text), `{"path":"p","one":`+hidden+`,"list":[`+hidden+`],"map":{"k":`+hidden+`}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if wire, err := proto.Marshal(masked); err != nil || strings.Contains(string(wire), hush) {
+		t.Errorf("%q is kept, %v", wire, err)
 	}
 	if after, err := (proto.MarshalOptions{Deterministic: true}).Marshal(m); err != nil ||
 		string(after) != string(before) {

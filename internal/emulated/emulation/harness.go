@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
@@ -141,29 +142,19 @@ func (h *Harness) Record(c server.CallInfo) server.Record {
 
 // ListJournal answers the method of that name.
 func (h *Harness) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*api.ListJournalResponse, error) {
-	limit := int(cmp.Or(min(r.GetLimit(), journalPart), journalPart))
-	function, methods, err := faults.ParseCalls(r.GetFunction(), r.GetMethod())
-	if err != nil {
-		return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
-	}
-	q := journal.Query{
-		After: r.GetAfter(), Limit: limit, Methods: methods, Object: r.GetObject(), Function: function,
-		RequestID: r.GetRequestId(), Failed: r.GetFailed(),
-	}
-	if r.GetSince() != nil {
-		q.Since = r.GetSince().AsTime()
-	}
+	r = proto.CloneOf(r)
+	r.Limit = cmp.Or(min(r.GetLimit(), journalPart), journalPart)
 	waitCtx, cancel := context.WithTimeout(ctx, journalWait)
 	defer cancel()
 	for {
-		found := h.Journal.Find(q)
-		if r.GetWait() && len(found.Entries) == 0 && h.Journal.Wait(waitCtx, max(found.Searched, found.Newest)) {
-			q.After = found.Searched
-			continue
+		found, err := h.Journal.Find(r)
+		if err != nil {
+			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
 		}
-		return &api.ListJournalResponse{
-			Entries: journal.Messages(found.Entries), Running: journal.Messages(found.Running),
-			Newest: found.Newest, Searched: found.Searched,
-		}, nil
+		if !r.GetWait() || len(found.GetEntries()) > 0 ||
+			!h.Journal.Wait(waitCtx, max(found.GetSearched(), found.GetNewest())) {
+			return found, nil
+		}
+		r.After = found.GetSearched()
 	}
 }

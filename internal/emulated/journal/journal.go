@@ -16,20 +16,21 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
-// An Entry is one call: a kernel call if Function is set, otherwise an API call.
-type Entry struct {
-	Sequence  uint64 // from 1, in the order in which calls end; 0: it has not ended
-	Begin     time.Time
-	Duration  time.Duration
-	RequestID string
-	Err       error
+// An entry is one call: a kernel call if Function is set, otherwise an API call. Its message is made when it is asked
+// for.
+type entry struct {
+	sequence  uint64 // from 1, in the order in which calls end; 0: it has not ended
+	begin     time.Time
+	duration  time.Duration
+	requestID string
+	err       error
 
-	Endpoint      string        // of the API call
-	Method        string        // its full method
-	Request       proto.Message // masked; nil: none was read
-	TooLarge      int           // bytes of a request that was not kept
-	Response      proto.Message // not masked yet; nil: there was none, or it was not kept
-	LargeResponse int           // bytes of a response that was not kept
+	endpoint      string        // of the API call
+	method        string        // its full method
+	request       proto.Message // masked; nil: none was read
+	tooLarge      int           // bytes of a request that was not kept
+	response      proto.Message // not masked yet; nil: there was none, or it was not kept
+	largeResponse int           // bytes of a response that was not kept
 
 	kernel.Call
 }
@@ -41,10 +42,10 @@ var errPanic = errors.New("panic")
 type Journal struct {
 	requestID func(context.Context) string
 
-	running running.Set[Entry] // their Begin is the set's Since
+	running running.Set[entry] // their begin is the set's Since
 
 	mu      sync.Mutex
-	ring    []*Entry // the call with sequence number n is at n modulo its length; entries in it never change
+	ring    []*entry // the call with sequence number n is at n modulo its length; entries in it never change
 	newest  uint64
 	changed chan struct{} // closed at the next entry; nil without waiters
 	closed  bool
@@ -52,18 +53,18 @@ type Journal struct {
 
 // New returns a journal of size entries. The function returns the request id in the context of a kernel call.
 func New(size int, requestID func(context.Context) string) *Journal {
-	return &Journal{requestID: requestID, ring: make([]*Entry, size)}
+	return &Journal{requestID: requestID, ring: make([]*entry, size)}
 }
 
 // end turns a running call into an entry. Under the mutex a call is always either running or ended.
-func (j *Journal) end(call *running.Entry[Entry], outcome func(*Entry)) {
+func (j *Journal) end(call *running.Entry[entry], outcome func(*entry)) {
 	took := time.Since(call.Since)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e := call.Remove()
 	outcome(&e)
 	j.newest++
-	e.Sequence, e.Begin, e.Duration = j.newest, call.Since, took
+	e.sequence, e.begin, e.duration = j.newest, call.Since, took
 	j.ring[j.newest%uint64(len(j.ring))] = &e
 	j.wake()
 }
@@ -78,18 +79,18 @@ func (j *Journal) wake() {
 // An APICall is a running API call.
 type APICall struct {
 	journal *Journal
-	running *running.Entry[Entry]
+	running *running.Entry[entry]
 }
 
 // BeginAPI records an API call that begins.
 func (j *Journal) BeginAPI(requestID, endpoint, method string) *APICall {
-	return &APICall{journal: j, running: j.running.Add(Entry{RequestID: requestID, Endpoint: endpoint, Method: method})}
+	return &APICall{journal: j, running: j.running.Add(entry{requestID: requestID, endpoint: endpoint, method: method})}
 }
 
 // Request records a masked copy of the call's request, once it is known.
 func (c *APICall) Request(request proto.Message) {
 	kept, tooLarge := redact.Mask(request)
-	c.running.Update(func(e *Entry) { e.Request, e.TooLarge = kept, tooLarge })
+	c.running.Update(func(e *entry) { e.request, e.tooLarge = kept, tooLarge })
 }
 
 // End records the call's outcome; it is called once. The response, nil if there is none, must not change afterwards.
@@ -101,17 +102,24 @@ func (c *APICall) End(response proto.Message, err error) {
 			response, tooLarge = nil, size
 		}
 	}
-	c.journal.end(c.running, func(e *Entry) { e.Response, e.LargeResponse, e.Err = response, tooLarge, err })
+	c.journal.end(c.running, func(e *entry) { e.response, e.largeResponse, e.err = response, tooLarge, err })
 }
 
 // Intercept is the kernel.Interceptor.
 func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
 	call.Input = slices.Clone(call.Input[:min(len(call.Input), redact.MaxSize)])
-	r := j.running.Add(Entry{RequestID: j.requestID(ctx), Call: call})
+	r := j.running.Add(entry{requestID: j.requestID(ctx), Call: call})
 	err := errPanic
-	defer func() { j.end(r, func(e *Entry) { e.Err = err }) }()
+	defer func() { j.end(r, func(e *entry) { e.err = err }) }()
 	err = do()
 	return err
+}
+
+// Newest returns the sequence number of the newest entry.
+func (j *Journal) Newest() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.newest
 }
 
 // Wait returns when there is an entry after a sequence number, the context ends or the journal is closed. It reports

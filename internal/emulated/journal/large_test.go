@@ -11,7 +11,6 @@ import (
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
 // A journal full of a large node's answers could be larger than the agent.
@@ -24,7 +23,7 @@ func TestLargeResponsesAreNotKept(t *testing.T) {
 		j.BeginAPI("id", "e", "/m").End(large(), nil)
 	}
 	j.BeginAPI("id", "e", "/m").End(&filesystem.PathExistsResponse{Exists: true}, nil)
-	entries := journal.Messages(j.Find(journal.Query{}).Entries)
+	entries := find(t, j, nil).GetEntries()
 	last := len(entries) - 1
 	got := []string{entries[last-1].GetApi().GetResponse(), entries[last].GetApi().GetResponse()}
 	if d := cmp.Diff([]string{"(1048580 bytes)", `{"exists":true}`}, got); d != "" {

@@ -23,43 +23,35 @@ const (
 	maxText = 1024
 )
 
-// Messages returns entries as the admin API sends them.
-func Messages(entries []Entry) []*nodeapi.JournalEntry {
-	messages := make([]*nodeapi.JournalEntry, 0, len(entries))
-	for _, e := range entries {
-		messages = append(messages, e.message())
-	}
-	return messages
-}
-
-func (e *Entry) message() *nodeapi.JournalEntry {
+// message returns the entry as the admin API sends it.
+func (e *entry) message() *nodeapi.JournalEntry {
 	m := &nodeapi.JournalEntry{
-		Sequence: e.Sequence, Begin: timestamppb.New(e.Begin), Duration: durationpb.New(e.Duration), RequestId: e.RequestID,
+		Sequence: e.sequence, Begin: timestamppb.New(e.begin), Duration: durationpb.New(e.duration), RequestId: e.requestID,
 	}
 	if e.Function != "" {
 		m.Call = &nodeapi.JournalEntry_Kernel{Kernel: e.kernelCall()}
 		return m
 	}
 	call := &nodeapi.APICall{
-		Endpoint: e.Endpoint, Method: e.Method, Request: printable.Clip(requestText(e.Request, e.TooLarge), maxJSON),
+		Endpoint: e.endpoint, Method: e.method, Request: printable.Clip(requestText(e.request, e.tooLarge), maxJSON),
 	}
-	if e.Sequence != 0 {
-		call.Code = status.Code(e.Err).String()
+	if e.sequence != 0 {
+		call.Code = status.Code(e.err).String()
 	}
 	switch {
-	case e.LargeResponse > 0:
-		call.Response = requestText(nil, e.LargeResponse)
-	case e.Response != nil:
-		call.Response = printable.Clip(requestText(redact.Mask(e.Response)), maxJSON)
+	case e.largeResponse > 0:
+		call.Response = requestText(nil, e.largeResponse)
+	case e.response != nil:
+		call.Response = printable.Clip(requestText(redact.Mask(e.response)), maxJSON)
 	}
-	if e.Err != nil {
-		call.Message = printable.Clip(status.Convert(e.Err).Message(), maxText)
+	if e.err != nil {
+		call.Message = printable.Clip(status.Convert(e.err).Message(), maxText)
 	}
 	m.Call = &nodeapi.JournalEntry_Api{Api: call}
 	return m
 }
 
-func (e *Entry) kernelCall() *nodeapi.KernelCall {
+func (e *entry) kernelCall() *nodeapi.KernelCall {
 	call := &nodeapi.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part),
 		Changes: Changes(e.Call)}
 	switch {
@@ -69,20 +61,20 @@ func (e *Entry) kernelCall() *nodeapi.KernelCall {
 		call.ControlCode = fmt.Sprintf("0x%08x", e.Code)
 	}
 	call.Arguments = printable.Clip(e.arguments(), maxText)
-	if e.Err != nil {
+	if e.err != nil {
 		var code win32.Errno
-		if errors.As(e.Err, &code) {
+		if errors.As(e.err, &code) {
 			call.Win32Code = uint32(code)
 			call.Error = printable.Clip(code.Error(), maxText)
 		} else {
-			call.Error = printable.Clip(e.Err.Error(), maxText)
+			call.Error = printable.Clip(e.err.Error(), maxText)
 		}
 	}
 	return call
 }
 
 // arguments returns a kernel call's arguments other than its object.
-func (e *Entry) arguments() string {
+func (e *entry) arguments() string {
 	switch {
 	case e.Function == "DeviceIoControl":
 		return describeInput(e.Code, e.Input)

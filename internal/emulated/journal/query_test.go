@@ -9,23 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	disk "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	smb "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
 func TestQuery(t *testing.T) {
-	mask := func(text string) policy.Mask {
-		m, err := policy.ParseMask(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
+	type request = nodeapi.ListJournalRequest
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal(9)
 		kernelCall := func(id string, call kernel.Call, err error) {
@@ -45,32 +39,32 @@ func TestQuery(t *testing.T) {
 		kernelCall("c", kernel.Call{Function: "ReenumerateDevices"}, nil)
 
 		for name, test := range map[string]struct {
-			query    journal.Query
+			query    *request
 			want     []uint64
 			running  int
 			searched uint64
 		}{
-			"all":            {journal.Query{}, []uint64{1, 2, 3, 4, 5, 6}, 1, 6},
-			"group":          {journal.Query{Methods: mask("disk")}, []uint64{1, 2, 3, 6}, 1, 6},
-			"version":        {journal.Query{Methods: mask("disk/v1beta1/Rescan")}, []uint64{6}, 1, 6},
-			"function":       {journal.Query{Function: "ReenumerateDevices"}, []uint64{1, 6}, 0, 6},
-			"object":         {journal.Query{Object: `SCSI1`}, []uint64{2}, 0, 6},
-			"argument":       {journal.Query{Object: `volume{`}, []uint64{4}, 0, 6},
-			"request":        {journal.Query{Object: `fs\share`}, []uint64{5}, 0, 6},
-			"never a secret": {journal.Query{Object: "correct-horse"}, nil, 0, 6},
-			"request id":     {journal.Query{RequestID: "b"}, []uint64{4, 5}, 0, 6},
-			"failed":         {journal.Query{Failed: true}, []uint64{2, 3}, 0, 6},
-			"since":          {journal.Query{Since: later}, []uint64{4, 5, 6}, 1, 6},
-			"two conditions": {journal.Query{Methods: mask("disk/v1"), Failed: true, Function: "OpenDevice"},
+			"all":            {&request{}, []uint64{1, 2, 3, 4, 5, 6}, 1, 6},
+			"group":          {&request{Method: "disk"}, []uint64{1, 2, 3, 6}, 1, 6},
+			"version":        {&request{Method: "disk/v1beta1/Rescan"}, []uint64{6}, 1, 6},
+			"function":       {&request{Function: "ReenumerateDevices"}, []uint64{1, 6}, 0, 6},
+			"object":         {&request{Object: `SCSI1`}, []uint64{2}, 0, 6},
+			"argument":       {&request{Object: `volume{`}, []uint64{4}, 0, 6},
+			"request":        {&request{Object: `fs\share`}, []uint64{5}, 0, 6},
+			"never a secret": {&request{Object: "correct-horse"}, nil, 0, 6},
+			"request id":     {&request{RequestId: "b"}, []uint64{4, 5}, 0, 6},
+			"failed":         {&request{Failed: true}, []uint64{2, 3}, 0, 6},
+			"since":          {&request{Since: timestamppb.New(later)}, []uint64{4, 5, 6}, 1, 6},
+			"two conditions": {&request{Method: "disk/v1", Failed: true, Function: "OpenDevice"},
 				[]uint64{2}, 0, 6},
-			"limited":          {journal.Query{Function: "ReenumerateDevices", Limit: 1}, []uint64{1}, 0, 1},
-			"after the limit":  {journal.Query{Function: "ReenumerateDevices", Limit: 1, After: 5}, []uint64{6}, 0, 6},
-			"none, all looked": {journal.Query{RequestID: "z", Limit: 1}, nil, 0, 6},
+			"limited":          {&request{Function: "ReenumerateDevices", Limit: 1}, []uint64{1}, 0, 1},
+			"after the limit":  {&request{Function: "ReenumerateDevices", Limit: 1, After: 5}, []uint64{6}, 0, 6},
+			"none, all looked": {&request{RequestId: "z", Limit: 1}, nil, 0, 6},
 		} {
-			found := j.Find(test.query)
-			if d := cmp.Diff(test.want, numbers(found.Entries)); d != "" || len(found.Running) != test.running ||
-				found.Searched != test.searched {
-				t.Errorf("%s: %d running, searched %d, (-want +got):\n%s", name, len(found.Running), found.Searched, d)
+			found := find(t, j, test.query)
+			if d := cmp.Diff(test.want, numbers(found.GetEntries())); d != "" || len(found.GetRunning()) != test.running ||
+				found.GetSearched() != test.searched {
+				t.Errorf("%s: %d running, searched %d, (-want +got):\n%s", name, len(found.GetRunning()), found.GetSearched(), d)
 			}
 		}
 	})
@@ -90,7 +84,7 @@ func TestArgumentsAndResponses(t *testing.T) {
 
 	want := []string{"{PropertyID:2 QueryType:0}", "NTFS", "0100", `{"is_online":true}`}
 	var got []string
-	for _, m := range journal.Messages(j.Find(journal.Query{}).Entries) {
+	for _, m := range find(t, j, nil).GetEntries() {
 		got = append(got, m.GetKernel().GetArguments()+m.GetApi().GetResponse())
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -152,8 +152,8 @@ type Faults struct {
 // Add begins a disturbance. Reached is closed when its first call arrives; end takes it back. It panics for one that
 // could never happen, as that is a mistake in the test.
 func (f *Faults) Add(fault Fault) (reached <-chan struct{}, end func()) {
-	m := &nodeapi.Fault{Function: fault.Function, Object: fault.Object, Skip: uint32(fault.Skip), Times: uint32(fault.Times),
-		Hang: fault.Hang, AfterEffect: fault.After}
+	m := &nodeapi.Fault{Function: fault.Function, Object: fault.Object,
+		Skip: uint32(fault.Skip), Times: uint32(fault.Times), Hang: fault.Hang, AfterEffect: fault.After}
 	if fault.Code != 0 {
 		m.ControlCode = fmt.Sprint(fault.Code)
 	}
