@@ -19,33 +19,28 @@ import (
 )
 
 // DiskInterfaces implements kernel.Devices.
-func (n *Node) DiskInterfaces() ([]string, error) {
-	return interfaces(n, func(n *Node) []*disk { return n.disks.list() })
+func (n *Node) DiskInterfaces() (paths []string, err error) {
+	defer n.call("CM_Get_Device_Interface_ListW", "", &err)()
+	for _, d := range n.disks.list() {
+		paths = append(paths, d.interfacePath())
+	}
+	return paths, nil
 }
 
 // AdapterInterfaces implements kernel.Devices.
-func (n *Node) AdapterInterfaces() ([]string, error) {
-	return interfaces(n, (*Node).adapters)
-}
-
-// interfaces returns the interface paths of devices.
-func interfaces[T interface{ interfacePath() string }](n *Node, devices func(*Node) []T) ([]string, error) {
-	return called(n, "CM_Get_Device_Interface_ListW", "", func() (paths []string, err error) {
-		for _, d := range devices(n) {
-			paths = append(paths, d.interfacePath())
-		}
-		return paths, nil
-	})
+func (n *Node) AdapterInterfaces() (paths []string, err error) {
+	defer n.call("CM_Get_Device_Interface_ListW", "", &err)()
+	for _, a := range n.adapters() {
+		paths = append(paths, a.interfacePath())
+	}
+	return paths, nil
 }
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID}, \\.\C:, \\?\GLOBALROOT\Device\HarddiskVolumeN or \\?\GLOBALROOT\Device\HarddiskN\PartitionN, an
 // adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
-func (n *Node) OpenDevice(path string, access uint32) (kernel.Handle, error) {
-	return called(n, "CreateFileW", path, func() (kernel.Handle, error) { return n.openDevice(path, access) })
-}
-
-func (n *Node) openDevice(path string, access uint32) (kernel.Handle, error) {
+func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err error) {
+	defer n.call("CreateFileW", path, &err)()
 	base := device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
 	if lower == strings.ToLower(kernel.MountManager) {
@@ -108,14 +103,11 @@ const (
 
 // call runs a function of the handle, which must have been opened since the last boot.
 func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
-	err = h.node.call(function, object, func() (err error) {
-		if h.closed || h.boot != h.node.boot {
-			return win32.ERROR_INVALID_HANDLE
-		}
-		n, err = run()
-		return err
-	})
-	return n, err
+	defer h.node.call(function, object, &err)()
+	if h.closed || h.boot != h.node.boot {
+		return 0, win32.ERROR_INVALID_HANDLE
+	}
+	return run()
 }
 
 // control runs a control code, if the handle has the access that the code requires.
@@ -130,11 +122,10 @@ func (h *device) control(code uint32, run func() (int, error)) (int, error) {
 	})
 }
 
-func (h *device) Close() error {
-	return h.node.call("CloseHandle", h.object, func() error {
-		h.closed = true
-		return nil
-	})
+func (h *device) Close() (err error) {
+	defer h.node.call("CloseHandle", h.object, &err)()
+	h.closed = true
+	return nil
 }
 
 // lacks and refuses return the errors of functions that a device does not have.

@@ -226,22 +226,20 @@ const (
 )
 
 // ReenumerateDevices implements kernel.Devices.
-func (n *Node) ReenumerateDevices() error {
-	return n.call("CM_Reenumerate_DevNode", "", func() error {
-		if err := n.privileged(scenario.LoadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
-			return err
-		}
-		n.disks.announce()
-		return nil
-	})
+func (n *Node) ReenumerateDevices() (err error) {
+	defer n.call("CM_Reenumerate_DevNode", "", &err)()
+	if err := n.privileged(scenario.LoadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
+		return err
+	}
+	n.disks.announce()
+	return nil
 }
 
 // UpdateStorageCache implements kernel.Devices.
-func (n *Node) UpdateStorageCache() error {
-	return n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", func() error {
-		n.disks.announce()
-		return nil
-	})
+func (n *Node) UpdateStorageCache() (err error) {
+	defer n.call("MSFT_StorageSetting.UpdateHostStorageCache", "", &err)()
+	n.disks.announce()
+	return nil
 }
 
 // announce tells Windows to look for new disks.
@@ -254,18 +252,17 @@ func (all disks) announce() {
 }
 
 // WaitForDeviceInstalls implements kernel.Devices. It takes no time.
-func (n *Node) WaitForDeviceInstalls(time.Duration) error {
-	return n.call("CMP_WaitNoPendingInstallEvents", "", func() error {
-		for _, d := range n.disks {
-			if d.installing == announced {
-				d.installing = installed
-				if err := d.refresh(); err != nil {
-					return err
-				}
+func (n *Node) WaitForDeviceInstalls(time.Duration) (err error) {
+	defer n.call("CMP_WaitNoPendingInstallEvents", "", &err)()
+	for _, d := range n.disks {
+		if d.installing == announced {
+			d.installing = installed
+			if err := d.refresh(); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // installed returns the disk with a number, if it is there and installed.

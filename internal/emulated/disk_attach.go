@@ -19,24 +19,22 @@ import (
 // AttachDisk adds a disk, which gets the lowest free number and is visible at once unless DisksInstallLate says
 // otherwise. A clone of an online disk arrives offline and read-only, or with a new identity: see ClonesNeedWritable.
 func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
-	err = n.control(func() error {
-		record, err := n.placeDisk(spec)
-		if err != nil {
-			return err
+	defer n.control()()
+	record, err := n.placeDisk(spec)
+	if err != nil {
+		return 0, err
+	}
+	if err := n.addDisks([]bundle.Record{record}, func(*state) {}); err != nil {
+		if record.Bundle == "" { // it was made for this
+			err = errors.Join(err, n.host.RemoveAll(record.Home(n.dir)))
 		}
-		if err := n.addDisks([]bundle.Record{record}, func(*state) {}); err != nil {
-			if record.Bundle == "" { // it was made for this
-				err = errors.Join(err, n.host.RemoveAll(record.Home(n.dir)))
-			}
-			return err
-		}
-		number = record.Number
-		if n.state.Switches.DisksInstallLate {
-			n.disks[number].installing = notInstalled
-		}
-		return n.disks[number].refresh()
-	})
-	return number, err
+		return 0, err
+	}
+	d := n.disks[record.Number]
+	if n.state.Switches.DisksInstallLate {
+		d.installing = notInstalled
+	}
+	return d.number, d.refresh()
 }
 
 // placeDisk returns the record of a disk that is about to be attached: a new one that it makes, or a bundle, where it
@@ -113,13 +111,12 @@ func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) error {
 }
 
 func (n *Node) withDisk(number uint32, change func(*disk) error) error {
-	return n.control(func() error {
-		d, ok := n.disks[number]
-		if !ok {
-			return errdefs.NotFound.Errorf("NOT_FOUND", "disk %d: no such disk", number)
-		}
-		return change(d)
-	})
+	defer n.control()()
+	d, ok := n.disks[number]
+	if !ok {
+		return errdefs.NotFound.Errorf("NOT_FOUND", "disk %d: no such disk", number)
+	}
+	return change(d)
 }
 
 // DiskImage returns the host path of a disk's image.

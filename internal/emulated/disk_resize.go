@@ -162,19 +162,18 @@ func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
 }
 
 func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
-	f func(d *disk, p win32.Partition) error) error {
-	return n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), func() error {
-		d, err := n.disks.installed(diskNumber)
-		if err != nil {
-			return err
+	f func(d *disk, p win32.Partition) error) (err error) {
+	defer n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), &err)()
+	d, err := n.disks.installed(diskNumber)
+	if err != nil {
+		return err
+	}
+	for _, p := range d.layout.DriveLayout().Partitions {
+		if p.StartingOffset == offset && p.Length > 0 {
+			return f(d, p)
 		}
-		for _, p := range d.layout.DriveLayout().Partitions {
-			if p.StartingOffset == offset && p.Length > 0 {
-				return f(d, p)
-			}
-		}
-		return win32.ERROR_NOT_FOUND
-	})
+	}
+	return win32.ERROR_NOT_FOUND
 }
 
 // resize grows a partition and its NTFS.

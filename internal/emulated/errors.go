@@ -39,34 +39,24 @@ func failed(function, object string, err error) error {
 }
 
 // mu guards the node, its disks, volumes and open files, and the state directory. Every entry from outside takes it
-// once, by call or control, until the call ends; everything inside relies on it. Two give it away in between:
-// content.fileBytes, while it looks at the files of a volume, and wait, while time passes.
+// once, by call or control, until the call ends; everything inside relies on it. Only content.fileBytes gives it away
+// in between, while it looks at the files of a volume.
 
-// call runs a kernel call. Its error names the function and the object.
-func (n *Node) call(function, object string, run func() error) error {
+// call begins a kernel call and returns its end, for a defer. The end makes the error name the function and the object.
+func (n *Node) call(function, object string, err *error) (end func()) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	return failed(function, object, run())
-}
-
-// called is call for one that has an answer, which is the zero value beside an error.
-func called[T any](n *Node, function, object string, run func() (T, error)) (T, error) {
-	var answer, none T
-	err := n.call(function, object, func() (err error) {
-		answer, err = run()
-		return err
-	})
-	if err != nil {
-		return none, err
+	return func() {
+		defer n.mu.Unlock()
+		*err = failed(function, object, *err)
 	}
-	return answer, nil
 }
 
-// control runs a change from outside of the node: by its hardware, its network or an administrator. Afterwards handles
-// on objects that are gone are invalid.
-func (n *Node) control(change func() error) error {
+// control begins a change from outside of the node: by its hardware, its network or an administrator. Its end, for a
+// defer, makes handles on objects that are gone invalid.
+func (n *Node) control() (end func()) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	defer n.retireGone()
-	return change()
+	return func() {
+		defer n.mu.Unlock()
+		n.retireGone()
+	}
 }

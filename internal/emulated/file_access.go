@@ -24,33 +24,35 @@ const (
 // maxAccessList is more than an access list can have.
 const maxAccessList = 1<<16 + 64
 
-func (h *fileHandle) AccessList() (list []byte, err error) {
-	err = h.using("GetSecurityInfo", false, func() (err error) {
-		switch {
-		case !h.has(win32.READ_CONTROL | win32.GENERIC_READ | win32.GENERIC_WRITE):
-			return win32.ERROR_ACCESS_DENIED
-		case h.parent != nil || h.content.isShare():
-			return win32.ERROR_NOT_SUPPORTED
-		}
-		list, err = accessList(h.content.root)
-		return err
-	})
-	return list, err
+func (h *fileHandle) AccessList() (_ []byte, err error) {
+	defer h.call("GetSecurityInfo", &err)()
+	if err := h.usable(false); err != nil {
+		return nil, err
+	}
+	if !h.has(win32.READ_CONTROL | win32.GENERIC_READ | win32.GENERIC_WRITE) {
+		return nil, win32.ERROR_ACCESS_DENIED
+	}
+	if h.parent != nil || h.content.isShare() {
+		return nil, win32.ERROR_NOT_SUPPORTED
+	}
+	return accessList(h.content.root)
 }
 
-func (h *fileHandle) SetAccessList(descriptor []byte) error {
-	return h.using("SetKernelObjectSecurity", true, func() error {
-		switch {
-		case !h.has(win32.WRITE_DAC):
-			return win32.ERROR_ACCESS_DENIED
-		case h.self == nil || h.content.isShare():
-			return win32.ERROR_NOT_SUPPORTED
-		}
-		if l, err := win32.ParseAccessList(descriptor); err != nil || l.Everyone {
-			return win32.ERROR_INVALID_PARAMETER
-		}
-		return h.content.node.host.WriteFileIn(h.self, accessFile, accessNew, descriptor)
-	})
+func (h *fileHandle) SetAccessList(descriptor []byte) (err error) {
+	defer h.call("SetKernelObjectSecurity", &err)()
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	if !h.has(win32.WRITE_DAC) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	if h.self == nil || h.content.isShare() {
+		return win32.ERROR_NOT_SUPPORTED
+	}
+	if l, err := win32.ParseAccessList(descriptor); err != nil || l.Everyone {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	return h.content.node.host.WriteFileIn(h.self, accessFile, accessNew, descriptor)
 }
 
 // accessList returns the descriptor of a directory: the one that was set, or that of a new volume.
@@ -110,22 +112,19 @@ func newVolumeAccess() (l win32.AccessList) {
 
 // RootAccess returns the entries of the access list of a mounted volume's root directory, by a path that leads there.
 func (n *Node) RootAccess(path string) (entries []win32.AccessEntry, err error) {
-	err = n.control(func() error {
-		at, err := n.lookUp(path, true)
-		if err != nil {
-			return err
-		}
-		defer at.close()
-		if at.dir != nil || at.content.isShare() {
-			return win32.ERROR_DIR_NOT_ROOT
-		}
-		list, err := accessList(at.content.root)
-		if err != nil {
-			return err
-		}
-		parsed, err := win32.ParseAccessList(list)
-		entries = parsed.Allowed()
-		return err
-	})
-	return entries, err
+	defer n.control()()
+	at, err := n.lookUp(path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	if at.dir != nil || at.content.isShare() {
+		return nil, win32.ERROR_DIR_NOT_ROOT
+	}
+	list, err := accessList(at.content.root)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := win32.ParseAccessList(list)
+	return parsed.Allowed(), err
 }

@@ -32,8 +32,14 @@ type fileHandle struct {
 	listing listing
 }
 
-func (h *fileHandle) Close() error {
-	return h.content.node.call("CloseHandle", h.object, h.close)
+// call begins a kernel call on the handle; see Node.call.
+func (h *fileHandle) call(function string, err *error) (end func()) {
+	return h.content.node.call(function, h.object, err)
+}
+
+func (h *fileHandle) Close() (err error) {
+	defer h.call("CloseHandle", &err)()
+	return h.close()
 }
 
 func (h *fileHandle) close() error {
@@ -55,16 +61,6 @@ func (h *fileHandle) release() error {
 		errs = append(errs, h.parent.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// using runs a function of the handle, perhaps one that changes a file, if the handle is usable.
-func (h *fileHandle) using(function string, change bool, f func() error) error {
-	return h.content.node.call(function, h.object, func() error {
-		if err := h.usable(change); err != nil {
-			return err
-		}
-		return f()
-	})
 }
 
 // usable fails for a handle that can only be closed, and for a change on a read-only volume.
@@ -177,24 +173,22 @@ func (h *fileHandle) dispose(flags uint32) error {
 
 // Rename implements kernel.Handle. Like Windows it moves no directory below which anything is open.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
-func (h *fileHandle) Rename(dir kernel.Handle, name string) error {
-	return h.using("NtSetInformationFile", true, func() error {
-		into, ok := dir.(*fileHandle)
-		switch {
-		case !ok:
-			return win32.ERROR_INVALID_HANDLE
-		case !hostfiles.IsFileName(name):
-			return win32.ERROR_INVALID_NAME
-		case hostfiles.IsReserved(name):
-			return win32.ERROR_ACCESS_DENIED
-		case into.content != h.content:
-			return win32.ERROR_NOT_SAME_DEVICE
-		}
-		return h.rename(into, name)
-	})
-}
-
-func (h *fileHandle) rename(into *fileHandle, name string) error {
+func (h *fileHandle) Rename(dir kernel.Handle, name string) (err error) {
+	defer h.call("NtSetInformationFile", &err)()
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	into, ok := dir.(*fileHandle)
+	switch {
+	case !ok:
+		return win32.ERROR_INVALID_HANDLE
+	case !hostfiles.IsFileName(name):
+		return win32.ERROR_INVALID_NAME
+	case hostfiles.IsReserved(name):
+		return win32.ERROR_ACCESS_DENIED
+	case into.content != h.content:
+		return win32.ERROR_NOT_SAME_DEVICE
+	}
 	e, err := h.deletable(true)
 	if err != nil {
 		return err

@@ -16,22 +16,24 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
-func (h *fileHandle) Information(class uint32, out []byte) error {
-	return h.using("GetFileInformationByHandleEx", false, func() error {
-		switch class {
-		case win32.FileBasicInfo:
-			return h.basic(out)
-		case win32.FileAttributeTagInfo:
-			return h.attributeTag(out)
-		case win32.FileStandardInfo:
-			return h.standard(out)
-		case win32.FileFullDirectoryInfo:
-			return h.list(out, false)
-		case win32.FileFullDirectoryRestartInfo:
-			return h.list(out, true)
-		}
-		return win32.ERROR_INVALID_PARAMETER
-	})
+func (h *fileHandle) Information(class uint32, out []byte) (err error) {
+	defer h.call("GetFileInformationByHandleEx", &err)()
+	if err := h.usable(false); err != nil {
+		return err
+	}
+	switch class {
+	case win32.FileBasicInfo:
+		return h.basic(out)
+	case win32.FileAttributeTagInfo:
+		return h.attributeTag(out)
+	case win32.FileStandardInfo:
+		return h.standard(out)
+	case win32.FileFullDirectoryInfo:
+		return h.list(out, false)
+	case win32.FileFullDirectoryRestartInfo:
+		return h.list(out, true)
+	}
+	return win32.ERROR_INVALID_PARAMETER
 }
 
 // fill copies a structure of fixed size; GetFileInformationByHandleEx requires room for all of it.
@@ -103,18 +105,20 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 }
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
-func (h *fileHandle) SetInformation(class uint32, in []byte) error {
-	return h.using("SetFileInformationByHandle", true, func() error {
-		switch class {
-		case win32.FileBasicInfo:
-			return set(in, win32.ParseFileBasic, h.setBasic)
-		case win32.FileDispositionInfo:
-			return set(in, deviceside.ParseFileDisposition, h.disposeAtClose)
-		case win32.FileDispositionInfoEx:
-			return set(in, deviceside.ParseFileDispositionEx, h.dispose)
-		}
-		return win32.ERROR_INVALID_PARAMETER
-	})
+func (h *fileHandle) SetInformation(class uint32, in []byte) (err error) {
+	defer h.call("SetFileInformationByHandle", &err)()
+	if err := h.usable(true); err != nil {
+		return err
+	}
+	switch class {
+	case win32.FileBasicInfo:
+		return set(in, win32.ParseFileBasic, h.setBasic)
+	case win32.FileDispositionInfo:
+		return set(in, deviceside.ParseFileDisposition, h.disposeAtClose)
+	case win32.FileDispositionInfoEx:
+		return set(in, deviceside.ParseFileDispositionEx, h.dispose)
+	}
+	return win32.ERROR_INVALID_PARAMETER
 }
 
 // set parses a buffer, which may be too short, and sets what is in it.
@@ -144,15 +148,11 @@ func (h *fileHandle) setBasic(basic win32.FileBasic) error {
 		func() error { return h.parent.Chmod(h.name, mode) })
 }
 
-func (h *fileHandle) FinalPath(form uint32) (final string, err error) {
-	err = h.using("GetFinalPathNameByHandleW", false, func() (err error) {
-		final, err = h.finalPath(form)
-		return err
-	})
-	return final, err
-}
-
-func (h *fileHandle) finalPath(form uint32) (string, error) {
+func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
+	defer h.call("GetFinalPathNameByHandleW", &err)()
+	if err := h.usable(false); err != nil {
+		return "", err
+	}
 	below := strings.Join(h.names, `\`)
 	if h.content.isShare() {
 		return h.content.share.FinalPath(form, below)
@@ -180,11 +180,13 @@ func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 }
 
 // Flush implements kernel.Handle: the host decides when files reach its disk.
-func (h *fileHandle) Flush() error {
-	return h.using("FlushFileBuffers", false, func() error {
-		if !h.has(writeAccess) {
-			return win32.ERROR_ACCESS_DENIED
-		}
-		return nil
-	})
+func (h *fileHandle) Flush() (err error) {
+	defer h.call("FlushFileBuffers", &err)()
+	if err := h.usable(false); err != nil {
+		return err
+	}
+	if !h.has(writeAccess) {
+		return win32.ERROR_ACCESS_DENIED
+	}
+	return nil
 }

@@ -18,20 +18,22 @@ import (
 func (n *Node) SystemWindowsDirectory() (string, error) { return `C:\Windows`, nil }
 
 // OpenFile implements kernel.Files.
-func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (kernel.Handle, error) {
+func (n *Node) OpenFile(dir kernel.Handle, name string, how kernel.OpenOptions) (_ kernel.Handle, err error) {
 	object := name
 	if d, ok := dir.(*fileHandle); ok {
 		object = kernel.ObjectIn(d.object, name)
 	}
-	return called(n, "NtCreateFile", object, func() (kernel.Handle, error) { return n.openFile(dir, name, how) })
+	defer n.call("NtCreateFile", object, &err)()
+	h, err := n.openFile(dir, name, how)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // QueryAttributes implements kernel.Files.
-func (n *Node) QueryAttributes(path string) error {
-	return n.call("NtQueryFullAttributesFile", path, func() error { return n.queryAttributes(path) })
-}
-
-func (n *Node) queryAttributes(path string) error {
+func (n *Node) QueryAttributes(path string) (err error) {
+	defer n.call("NtQueryFullAttributesFile", path, &err)()
 	p, err := ntpath.ParseVerbatim(path)
 	if err != nil {
 		return err

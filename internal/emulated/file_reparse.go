@@ -14,25 +14,22 @@ const fileSystem = 9
 
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	err = h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (err error) {
-		if err := h.usable(false); err != nil {
-			return err
-		}
-		if code>>16 != fileSystem {
-			return win32.ERROR_INVALID_PARAMETER // a device's: file systems pass those on of volumes only
-		}
-		switch code {
-		case win32.FSCTL_GET_REPARSE_POINT:
-			n, err = h.getReparse(out)
-			return err
-		case win32.FSCTL_SET_REPARSE_POINT:
-			return h.setReparse(in)
-		case win32.FSCTL_DELETE_REPARSE_POINT:
-			return h.deleteReparse(in)
-		}
-		return win32.ERROR_INVALID_FUNCTION
-	})
-	return n, err
+	defer h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, &err)()
+	if err := h.usable(false); err != nil {
+		return 0, err
+	}
+	if code>>16 != fileSystem {
+		return 0, win32.ERROR_INVALID_PARAMETER // a device's: file systems pass those on of volumes only
+	}
+	switch code {
+	case win32.FSCTL_GET_REPARSE_POINT:
+		return h.getReparse(out)
+	case win32.FSCTL_SET_REPARSE_POINT:
+		return 0, h.setReparse(in)
+	case win32.FSCTL_DELETE_REPARSE_POINT:
+		return 0, h.deleteReparse(in)
+	}
+	return 0, win32.ERROR_INVALID_FUNCTION
 }
 
 // fileSystem returns the name of the file system: of a volume, or of a share's server.

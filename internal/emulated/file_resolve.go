@@ -191,15 +191,14 @@ func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
 
 // HostPath returns the path on the host of a Windows path. Links and mount points are followed as for a process on the
 // node, even as the last name; the last name may be missing.
-func (n *Node) HostPath(winPath string) (string, error) {
-	return called(n, "CreateFileW", winPath, func() (string, error) {
-		at, err := n.lookUp(winPath, true)
-		if err != nil {
-			return "", err
-		}
-		defer at.close()
-		return at.hostPath(), nil
-	})
+func (n *Node) HostPath(winPath string) (_ string, err error) {
+	defer n.call("CreateFileW", winPath, &err)()
+	at, err := n.lookUp(winPath, true)
+	if err != nil {
+		return "", err
+	}
+	defer at.close()
+	return at.hostPath(), nil
 }
 
 func (n *Node) lookUp(winPath string, follow bool) (*location, error) {
@@ -212,11 +211,8 @@ func (n *Node) lookUp(winPath string, follow bool) (*location, error) {
 
 // Readlink returns the target of a link or mount point, as shown to people. Anything else is
 // ERROR_NOT_A_REPARSE_POINT.
-func (n *Node) Readlink(winPath string) (string, error) {
-	return called(n, "FSCTL_GET_REPARSE_POINT", winPath, func() (string, error) { return n.readlink(winPath) })
-}
-
-func (n *Node) readlink(winPath string) (string, error) {
+func (n *Node) Readlink(winPath string) (_ string, err error) {
+	defer n.call("FSCTL_GET_REPARSE_POINT", winPath, &err)()
 	at, err := n.lookUp(winPath, false)
 	if err != nil {
 		return "", err

@@ -17,14 +17,13 @@ import (
 // confirmed: that a portal's targets are forgotten together with the portal.
 
 // withISCSI runs f with the state of the initiator service.
-func (n *Node) withISCSI(function, object string, f func(s iscsi.State) error) error {
-	return n.call(function, object, func() error {
-		defer n.retireGone()
-		if !n.iscsiRuns() {
-			return win32.ISDSC_SERVICE_NOT_RUNNING
-		}
-		return f(n.state.ISCSI)
-	})
+func (n *Node) withISCSI(function, object string, f func(s iscsi.State) error) (err error) {
+	defer n.call(function, object, &err)()
+	defer n.retireGone()
+	if !n.iscsiRuns() {
+		return win32.ISDSC_SERVICE_NOT_RUNNING
+	}
+	return f(n.state.ISCSI)
 }
 
 func (n *Node) iscsiRuns() bool {

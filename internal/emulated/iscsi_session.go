@@ -75,18 +75,17 @@ func (n *Node) pullDisks(disks []*disk, change func(*iscsi.State)) error {
 // SetISCSIPortal cuts a portal of the storage system off from the node, or connects it again: then the initiator
 // restores the sessions with it, and the persistent ones. It is idempotent. NOT_FOUND: the node lacks this portal.
 func (n *Node) SetISCSIPortal(address string, port uint16, connected bool) error {
+	defer n.control()()
 	name := iscsi.Endpoint{Address: address, Port: port}
-	return n.control(func() error {
-		switch s := n.state.ISCSI; {
-		case s.Portal(name) == nil:
-			return errdefs.NotFound.Errorf("NOT_FOUND", "portal %s port %d: no such iSCSI portal", address, port)
-		case connected:
-			return n.connectPortal(name)
-		case s.Reachable(name) == nil:
-			return nil
-		}
-		return n.cutOff(name)
-	})
+	switch s := n.state.ISCSI; {
+	case s.Portal(name) == nil:
+		return errdefs.NotFound.Errorf("NOT_FOUND", "portal %s port %d: no such iSCSI portal", address, port)
+	case connected:
+		return n.connectPortal(name)
+	case s.Reachable(name) == nil:
+		return nil
+	}
+	return n.cutOff(name)
 }
 
 // cutOff takes the disks of all sessions with a portal. Windows does so after MaxRequestHoldTime, a minute, and goes on
@@ -151,11 +150,10 @@ func (n *Node) sessionWith(target string) *iscsi.Session {
 // DropISCSISession ends the session with a target, whatever uses its disks: surprise removal. It is not restored.
 // NOT_FOUND: there is no such session.
 func (n *Node) DropISCSISession(target string) error {
-	return n.control(func() error {
-		session := n.sessionWith(target)
-		if session == nil {
-			return errdefs.NotFound.Errorf("NOT_FOUND", "target %s: no such iSCSI session", target)
-		}
-		return n.closeSession(*session)
-	})
+	defer n.control()()
+	session := n.sessionWith(target)
+	if session == nil {
+		return errdefs.NotFound.Errorf("NOT_FOUND", "target %s: no such iSCSI session", target)
+	}
+	return n.closeSession(*session)
 }

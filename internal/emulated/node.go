@@ -153,43 +153,41 @@ func (all contents) retire(why error, which func(*content) bool) {
 
 // CanReboot fails if the host does not let the node save its state and read it again: a reboot would not come back.
 func (n *Node) CanReboot() error {
-	return n.control(func() error {
-		err := saveState(n.host, n.dir, n.state)
-		if err == nil {
-			_, err = loadState(n.dir)
-		}
-		return err
-	})
+	defer n.control()()
+	err := saveState(n.host, n.dir, n.state)
+	if err == nil {
+		_, err = loadState(n.dir)
+	}
+	return err
 }
 
 // Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
 // stay.
 func (n *Node) Reboot() error {
-	return n.control(func() error {
-		n.boot++
-		n.hasten(false)
-		clear(n.privileges)
-		n.contents.retire(errRebooted, func(*content) bool { return true })
-		err := n.update(func(s *state) {
-			s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
-			n.services.Boot(s.Services)
-		})
-		if err != nil {
-			return err
-		}
-		for _, d := range n.disks {
-			clear(d.open)
-			clear(d.lengths)
-			clear(d.arrivals)
-			d.knownSize, d.installing = d.image.Size, installed
-			if err := d.refresh(); err != nil {
-				return err
-			}
-		}
-		clear(n.online)
-		if err := n.rebootISCSI(); err != nil {
-			return err
-		}
-		return n.repairMounts()
+	defer n.control()()
+	n.boot++
+	n.hasten(false)
+	clear(n.privileges)
+	n.contents.retire(errRebooted, func(*content) bool { return true })
+	err := n.update(func(s *state) {
+		s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
+		n.services.Boot(s.Services)
 	})
+	if err != nil {
+		return err
+	}
+	for _, d := range n.disks {
+		clear(d.open)
+		clear(d.lengths)
+		clear(d.arrivals)
+		d.knownSize, d.installing = d.image.Size, installed
+		if err := d.refresh(); err != nil {
+			return err
+		}
+	}
+	clear(n.online)
+	if err := n.rebootISCSI(); err != nil {
+		return err
+	}
+	return n.repairMounts()
 }

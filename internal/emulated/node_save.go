@@ -22,10 +22,7 @@ import (
 // system. Disks and volumes keep theirs, like those of machines that are made of one image; Windows gives a disk
 // another identity when it comes online beside its twin, and so does the node.
 func (n *Node) Save(to string, clone bool) error {
-	return n.control(func() error { return n.save(to, clone) })
-}
-
-func (n *Node) save(to string, clone bool) error {
+	defer n.control()()
 	if !filepath.IsAbs(to) {
 		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, to)
 	}
@@ -109,30 +106,24 @@ const (
 // PrepareRestore copies what Save wrote into a directory, so that Restore finds it, and opens the copy as a node: one
 // that does not open is refused. The node stays as it is.
 func (n *Node) PrepareRestore(from string) error {
-	return n.control(func() error {
-		if !filepath.IsAbs(from) {
-			return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, from)
-		}
-		if hostfiles.SameDir(from, n.dir) {
-			return fmt.Errorf("%w: %s is the state directory of the node itself", bundle.ErrInvalid, from)
-		}
-		if _, err := os.Lstat(from); err != nil {
-			return fmt.Errorf("no saved node is there, as csi-proxyctl node save makes them: %w", err)
-		}
-		if !Exists(from) {
-			return fmt.Errorf("%w: %s is not a saved node", bundle.ErrInvalid, from)
-		}
-		lock, err := hostfiles.LockDir(from) // it may be the state directory of a node that runs
-		if err != nil {
-			return err
-		}
-		defer lock.Close()
-		return n.takeCopy(from)
-	})
-}
-
-// takeCopy copies a saved node into the state directory.
-func (n *Node) takeCopy(from string) error {
+	defer n.control()()
+	if !filepath.IsAbs(from) {
+		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, from)
+	}
+	if hostfiles.SameDir(from, n.dir) {
+		return fmt.Errorf("%w: %s is the state directory of the node itself", bundle.ErrInvalid, from)
+	}
+	if _, err := os.Lstat(from); err != nil {
+		return fmt.Errorf("no saved node is there, as csi-proxyctl node save makes them: %w", err)
+	}
+	if !Exists(from) {
+		return fmt.Errorf("%w: %s is not a saved node", bundle.ErrInvalid, from)
+	}
+	lock, err := hostfiles.LockDir(from) // it may be the state directory of a node that runs
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if err := checkParts(from); err != nil {
 		return err
 	}
@@ -160,13 +151,12 @@ func (n *Node) takeCopy(from string) error {
 // Restore makes the node what PrepareRestore copied. Open handles die. Bundles that were attached are detached; what
 // else was in the state directory is gone, the detached disks too.
 func (n *Node) Restore() error {
-	return n.control(func() error {
-		err := n.host.Rename(filepath.Join(n.dir, restoringDir), filepath.Join(n.dir, restoredDir))
-		if err != nil {
-			return err
-		}
-		return errors.Join(n.putDown(), n.start(Options{}))
-	})
+	defer n.control()()
+	err := n.host.Rename(filepath.Join(n.dir, restoringDir), filepath.Join(n.dir, restoredDir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(n.putDown(), n.start(Options{}))
 }
 
 // finishRestore moves the parts of a restored node to the places of the node's, unless they are there already.

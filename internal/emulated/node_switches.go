@@ -20,20 +20,19 @@ func (n *Node) SetSwitch(name, answer string) error {
 	if known == nil {
 		return errdefs.NotFound.Errorf("NOT_FOUND", "switch %q: no such switch", name)
 	}
-	return n.control(func() error {
-		next := n.state.Switches
-		_, err := strictyaml.Decode("", []byte(known.Name+": "+answer), &next)
-		if err != nil || strings.ContainsAny(answer, "\r\n") || next.Check() != nil {
-			return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid answer: %s is %q; it must be one of these: %s",
-				known.Name, answer, known.Form)
-		}
-		if err := n.update(func(s *state) { s.Switches = next }); err != nil {
-			return err
-		}
-		var errs []error
-		for _, d := range n.disks { // how a zeroed disk reads is one of the questions
-			errs = append(errs, d.refresh())
-		}
-		return errors.Join(errs...)
-	})
+	defer n.control()()
+	next := n.state.Switches
+	_, err := strictyaml.Decode("", []byte(known.Name+": "+answer), &next)
+	if err != nil || strings.ContainsAny(answer, "\r\n") || next.Check() != nil {
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid answer: %s is %q; it must be one of these: %s",
+			known.Name, answer, known.Form)
+	}
+	if err := n.update(func(s *state) { s.Switches = next }); err != nil {
+		return err
+	}
+	var errs []error
+	for _, d := range n.disks { // how a zeroed disk reads is one of the questions
+		errs = append(errs, d.refresh())
+	}
+	return errors.Join(errs...)
 }

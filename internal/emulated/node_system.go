@@ -13,12 +13,11 @@ import (
 )
 
 // SystemFirmwareTable returns the node's SMBIOS: a BIOS, and a system with the scenario's serial number.
-func (n *Node) SystemFirmwareTable(provider, _ uint32) ([]byte, error) {
+func (n *Node) SystemFirmwareTable(provider, _ uint32) (_ []byte, err error) {
+	defer n.call("GetSystemFirmwareTable", "", &err)()
 	if provider != kernel.ProviderSMBIOS {
-		return nil, failed("GetSystemFirmwareTable", "", win32.ERROR_INVALID_FUNCTION)
+		return nil, win32.ERROR_INVALID_FUNCTION
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	return smbios(n.state.SystemSerial), nil
 }
 
@@ -42,17 +41,16 @@ func smbios(serial string) []byte {
 }
 
 // EnablePrivilege implements kernel.Privileges. The process that the node knows is the agent; a reboot ends it.
-func (n *Node) EnablePrivilege(name string) error {
-	return n.call("AdjustTokenPrivileges", name, func() error {
-		switch {
-		case !slices.Contains(scenario.KnownPrivileges(), name):
-			return win32.ERROR_NO_SUCH_PRIVILEGE
-		case n.state.Switches.LacksPrivilege(name):
-			return win32.ERROR_NOT_ALL_ASSIGNED
-		}
-		n.privileges[name] = true
-		return nil
-	})
+func (n *Node) EnablePrivilege(name string) (err error) {
+	defer n.call("AdjustTokenPrivileges", name, &err)()
+	switch {
+	case !slices.Contains(scenario.KnownPrivileges(), name):
+		return win32.ERROR_NO_SUCH_PRIVILEGE
+	case n.state.Switches.LacksPrivilege(name):
+		return win32.ERROR_NOT_ALL_ASSIGNED
+	}
+	n.privileges[name] = true
+	return nil
 }
 
 // privileged fails unless a privilege is enabled.
@@ -64,28 +62,25 @@ func (n *Node) privileged(name string, otherwise win32.Errno) error {
 }
 
 // RegistryStrings implements kernel.Registry for the values that say which disks Windows needs.
-func (n *Node) RegistryStrings(key, value string) ([]string, error) {
+func (n *Node) RegistryStrings(key, value string) (_ []string, err error) {
 	name := key + `\` + value
-	return called(n, "RegQueryValueExW", name, func() ([]string, error) { return n.registry(strings.ToLower(name)), nil })
-}
-
-func (n *Node) registry(name string) []string {
+	defer n.call("RegQueryValueExW", name, &err)()
 	const control = `system\currentcontrolset\control\`
-	switch name {
+	switch strings.ToLower(name) {
 	case `system\setup\systempartition`:
-		return n.systemPartition()
+		return n.systemPartition(), nil
 	case control + `session manager\memory management\pagingfiles`:
-		return prefixed("", n.state.PageFiles, " 0 0")
+		return prefixed("", n.state.PageFiles, " 0 0"), nil
 	case control + `session manager\memory management\existingpagefiles`:
-		return prefixed(`\??\`, n.state.PageFiles, "")
+		return prefixed(`\??\`, n.state.PageFiles, ""), nil
 	case control + `crashcontrol\dumpfile`:
-		return []string{`C:\Windows\MEMORY.DMP`}
+		return []string{`C:\Windows\MEMORY.DMP`}, nil
 	case control + `crashcontrol\dedicateddumpfile`:
 		if n.state.DumpFile != "" {
-			return []string{n.state.DumpFile}
+			return []string{n.state.DumpFile}, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func prefixed(before string, texts []string, after string) []string {

@@ -12,24 +12,23 @@ import (
 
 // changeService runs f on a copy of the services and keeps the result, unless f or the host fails.
 func (n *Node) changeService(function, name string,
-	f func(all services.List, s *services.Service) error) error {
-	return n.call(function, name, func() error {
-		if !services.IsName(name) {
-			return win32.ERROR_INVALID_NAME
-		}
-		all := slices.Clone(n.state.Services)
-		s := all.Find(name)
-		if s == nil {
-			return win32.ERROR_SERVICE_DOES_NOT_EXIST
-		}
-		if err := f(all, s); err != nil {
-			return err
-		}
-		if slices.EqualFunc(all, n.state.Services, func(a, b services.Service) bool { return a.State == b.State }) {
-			return nil
-		}
-		return n.update(func(next *state) { next.Services = all })
-	})
+	f func(all services.List, s *services.Service) error) (err error) {
+	defer n.call(function, name, &err)()
+	if !services.IsName(name) {
+		return win32.ERROR_INVALID_NAME
+	}
+	all := slices.Clone(n.state.Services)
+	s := all.Find(name)
+	if s == nil {
+		return win32.ERROR_SERVICE_DOES_NOT_EXIST
+	}
+	if err := f(all, s); err != nil {
+		return err
+	}
+	if slices.EqualFunc(all, n.state.Services, func(a, b services.Service) bool { return a.State == b.State }) {
+		return nil
+	}
+	return n.update(func(next *state) { next.Services = all })
 }
 
 // QueryService implements kernel.Services. Each query brings a pending service closer to its state.
@@ -38,10 +37,7 @@ func (n *Node) QueryService(name string) (info kernel.Service, err error) {
 		info = n.services.Query(all, s)
 		return nil
 	})
-	if err != nil {
-		return kernel.Service{}, err
-	}
-	return info, nil
+	return info, err
 }
 
 // StartService implements kernel.Services: it begins to start a service and those that it needs.
@@ -68,11 +64,10 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 // SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
 func (n *Node) SetService(name string, change func(*services.Service) error) error {
-	return n.control(func() error {
-		all := slices.Clone(n.state.Services)
-		if err := n.services.Set(all, name, change); err != nil {
-			return err
-		}
-		return n.update(func(next *state) { next.Services = all })
-	})
+	defer n.control()()
+	all := slices.Clone(n.state.Services)
+	if err := n.services.Set(all, name, change); err != nil {
+		return err
+	}
+	return n.update(func(next *state) { next.Services = all })
 }

@@ -12,18 +12,16 @@ import (
 )
 
 // SMBGlobalMappings implements kernel.SMB.
-func (n *Node) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
-	return called(n, "MSFT_SmbGlobalMapping", "", func() (mappings []kernel.SMBGlobalMapping, _ error) {
-		for i := range n.state.SMB.Mappings {
-			m := &n.state.SMB.Mappings[i]
-			mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
-			if server := n.state.SMB.Server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
-				mapping.Status = win32.SMB_MAPPING_DISCONNECTED
-			}
-			mappings = append(mappings, mapping)
+func (n *Node) SMBGlobalMappings() (mappings []kernel.SMBGlobalMapping, err error) {
+	defer n.call("MSFT_SmbGlobalMapping", "", &err)()
+	for _, m := range n.state.SMB.Mappings {
+		mapping := kernel.SMBGlobalMapping{RemotePath: `\\` + m.Server + `\` + m.Share, Status: win32.SMB_MAPPING_OK}
+		if server := n.state.SMB.Server(m.Server); server == nil || server.Stopped || m.Dropped || m.Bare {
+			mapping.Status = win32.SMB_MAPPING_DISCONNECTED
 		}
-		return mappings, nil
-	})
+		mappings = append(mappings, mapping)
+	}
+	return mappings, nil
 }
 
 // CreateSMBGlobalMapping implements kernel.SMB. The client looks for a conflict with its mappings before it logs on. If
@@ -31,22 +29,21 @@ func (n *Node) SMBGlobalMappings() ([]kernel.SMBGlobalMapping, error) {
 // nor when it returns ERROR_INVALID_PASSWORD and when ERROR_LOGON_FAILURE. The Workstation service runs in a scenario
 // that lacks it.
 func (n *Node) CreateSMBGlobalMapping(remotePath, userName string, password kernel.Secret,
-	requirePrivacy bool) error {
-	return n.call("MSFT_SmbGlobalMapping.Create", remotePath, func() error {
-		server, share, err := smb.ParseRemotePath(remotePath)
-		if err != nil {
-			return err
-		}
-		service := n.state.Services.Find("LanmanWorkstation")
-		if service != nil && service.State != win32.SERVICE_RUNNING {
-			return win32.NERR_WkstaNotStarted
-		}
-		m, err := n.state.SMB.Connect(server, share, userName, password, requirePrivacy)
-		if err != nil {
-			return err
-		}
-		return n.update(func(s *state) { s.SMB.Mappings = append(s.SMB.Mappings, m) })
-	})
+	requirePrivacy bool) (err error) {
+	defer n.call("MSFT_SmbGlobalMapping.Create", remotePath, &err)()
+	server, share, err := smb.ParseRemotePath(remotePath)
+	if err != nil {
+		return err
+	}
+	service := n.state.Services.Find("LanmanWorkstation")
+	if service != nil && service.State != win32.SERVICE_RUNNING {
+		return win32.NERR_WkstaNotStarted
+	}
+	m, err := n.state.SMB.Connect(server, share, userName, password, requirePrivacy)
+	if err != nil {
+		return err
+	}
+	return n.update(func(s *state) { s.SMB.Mappings = append(s.SMB.Mappings, m) })
 }
 
 // meet takes notice that the node comes to a file server for a share. Without a mapping the server is shown the account
@@ -67,19 +64,18 @@ func (n *Node) SMBContactsWithoutMapping() int {
 }
 
 // RemoveSMBGlobalMapping implements kernel.SMB. It does not ask the server.
-func (n *Node) RemoveSMBGlobalMapping(remotePath string) error {
-	return n.call("MSFT_SmbGlobalMapping.Remove", remotePath, func() error {
-		server, share, err := smb.ParseRemotePath(remotePath)
-		if err != nil {
-			return err
-		}
-		if n.state.SMB.Mapping(server, share) == nil {
-			return win32.ERROR_NOT_CONNECTED
-		}
-		defer n.retireGone()
-		return n.update(func(s *state) {
-			s.SMB.Mappings = slices.DeleteFunc(s.SMB.Mappings, func(m smb.Mapping) bool { return m.Of(server, share) })
-		})
+func (n *Node) RemoveSMBGlobalMapping(remotePath string) (err error) {
+	defer n.call("MSFT_SmbGlobalMapping.Remove", remotePath, &err)()
+	server, share, err := smb.ParseRemotePath(remotePath)
+	if err != nil {
+		return err
+	}
+	if n.state.SMB.Mapping(server, share) == nil {
+		return win32.ERROR_NOT_CONNECTED
+	}
+	defer n.retireGone()
+	return n.update(func(s *state) {
+		s.SMB.Mappings = slices.DeleteFunc(s.SMB.Mappings, func(m smb.Mapping) bool { return m.Of(server, share) })
 	})
 }
 

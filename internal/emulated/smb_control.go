@@ -16,20 +16,19 @@ import (
 
 // changeSMB changes the file servers to a valid state, and makes the directories of new shares.
 func (n *Node) changeSMB(what string, change func(*smb.State) error) error {
-	return n.control(func() error {
-		next := n.state.clone().SMB
-		err := change(&next)
-		if err == nil {
-			err = next.Check()
-		}
-		if err == nil {
-			err = smb.CreateShares(n.host, n.dir, next)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		return n.update(func(s *state) { s.SMB = next })
-	})
+	defer n.control()()
+	next := n.state.clone().SMB
+	err := change(&next)
+	if err == nil {
+		err = next.Check()
+	}
+	if err == nil {
+		err = smb.CreateShares(n.host, n.dir, next)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return n.update(func(s *state) { s.SMB = next })
 }
 
 // changeFound changes an account or a file server, if it exists.
@@ -128,17 +127,19 @@ func (n *Node) DropSMBSessions(serverName string) error {
 // defaultShareBytes is the size of a share of which the scenario says none.
 const defaultShareBytes = 1 << 40
 
-func (h *fileHandle) FsInformation(class uint32, out []byte) error {
-	return h.using("NtQueryVolumeInformationFile", false, func() error {
-		if class != win32.FileFsFullSizeInformation {
-			return win32.ERROR_INVALID_PARAMETER
-		}
-		size, err := h.content.fullSize()
-		if err != nil {
-			return err
-		}
-		return fill(out, cstruct.Encode(size))
-	})
+func (h *fileHandle) FsInformation(class uint32, out []byte) (err error) {
+	defer h.call("NtQueryVolumeInformationFile", &err)()
+	if err := h.usable(false); err != nil {
+		return err
+	}
+	if class != win32.FileFsFullSizeInformation {
+		return win32.ERROR_INVALID_PARAMETER
+	}
+	size, err := h.content.fullSize()
+	if err != nil {
+		return err
+	}
+	return fill(out, cstruct.Encode(size))
 }
 
 // fullSize returns the sizes of a file system: of a volume, or of a share as its server reports them.

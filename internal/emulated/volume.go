@@ -95,25 +95,22 @@ func (all disks) volumeNamed(name string) (*volume, error) {
 
 // VolumeInformation implements kernel.Volumes, for volumes' names alone.
 func (n *Node) VolumeInformation(volumeName string) (fileSystem string, err error) {
-	return called(n, "GetVolumeInformationW", volumeName, func() (string, error) {
-		v, err := n.disks.volumeNamed(volumeName)
-		if err != nil {
-			return "", err
-		}
-		return v.boot.FileSystem, v.mounted()
-	})
+	defer n.call("GetVolumeInformationW", volumeName, &err)()
+	v, err := n.disks.volumeNamed(volumeName)
+	if err != nil {
+		return "", err
+	}
+	return v.boot.FileSystem, v.mounted()
 }
 
 // DiskFreeSpace implements kernel.Volumes, for volumes' names alone.
 func (n *Node) DiskFreeSpace(volumeName string) (total, free uint64, err error) {
-	err = n.call("GetDiskFreeSpaceExW", volumeName, func() error {
-		v, err := n.disks.volumeNamed(volumeName)
-		if err == nil {
-			total, free, err = n.space(v, nil)
-		}
-		return err
-	})
-	return total, free, err
+	defer n.call("GetDiskFreeSpaceExW", volumeName, &err)()
+	v, err := n.disks.volumeNamed(volumeName)
+	if err != nil {
+		return 0, 0, err
+	}
+	return n.space(v, nil)
 }
 
 // space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
@@ -130,18 +127,13 @@ func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err er
 }
 
 // FormatVolume implements kernel.Volumes. A volume in use is dismounted first, as with Force.
-func (n *Node) FormatVolume(volumeName, fileSystem string) error {
-	return n.call("MSFT_Volume.Format", volumeName, func() error { return n.format(volumeName, fileSystem) })
-}
-
-// minVolumeBytes is the smallest volume that is formatted.
-const minVolumeBytes = 1 << 20
-
-func (n *Node) format(name, fileSystem string) error {
+func (n *Node) FormatVolume(volumeName, fileSystem string) (err error) {
+	const minVolumeBytes = 1 << 20 // of the smallest volume that is formatted
+	defer n.call("MSFT_Volume.Format", volumeName, &err)()
 	if !strings.EqualFold(fileSystem, "NTFS") {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	v, err := n.disks.volumeNamed(name)
+	v, err := n.disks.volumeNamed(volumeName)
 	if err != nil {
 		return err
 	}

@@ -45,12 +45,11 @@ func (v *volume) lockedBy() *volumeHandle {
 }
 
 // Close implements kernel.Handle. A lock ends with its handle.
-func (h *volumeHandle) Close() error {
-	return h.node.call("CloseHandle", h.object, func() error {
-		h.closed = true
-		h.disk.open[h.id] = slices.DeleteFunc(h.disk.open[h.id], func(o *volumeHandle) bool { return o == h })
-		return nil
-	})
+func (h *volumeHandle) Close() (err error) {
+	defer h.node.call("CloseHandle", h.object, &err)()
+	h.closed = true
+	h.disk.open[h.id] = slices.DeleteFunc(h.disk.open[h.id], func(o *volumeHandle) bool { return o == h })
+	return nil
 }
 
 // volume returns the handle's volume as it is now.

@@ -17,16 +17,13 @@ import (
 
 // SetVolumeMountPoint implements kernel.Volumes. A malformed volume name is ERROR_INVALID_PARAMETER, an unknown one
 // ERROR_FILE_NOT_FOUND; a drive letter that is taken is ERROR_DIR_NOT_EMPTY.
-func (n *Node) SetVolumeMountPoint(path, volumeName string) error {
-	return n.call("SetVolumeMountPointW", path, func() error { return n.setMountPoint(path, volumeName) })
-}
-
-func (n *Node) setMountPoint(path, name string) error {
+func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
+	defer n.call("SetVolumeMountPointW", path, &err)()
 	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return err
 	}
-	v, err := n.disks.volumeNamed(name)
+	v, err := n.disks.volumeNamed(volumeName)
 	if err != nil {
 		return err
 	}
@@ -97,11 +94,8 @@ func (n *Node) setLetter(p ntpath.Path, id guid.GUID) error {
 
 // DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is
 // not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
-func (n *Node) DeleteVolumeMountPoint(path string) error {
-	return n.call("DeleteVolumeMountPointW", path, func() error { return n.deleteMountPoint(path) })
-}
-
-func (n *Node) deleteMountPoint(path string) error {
+func (n *Node) DeleteVolumeMountPoint(path string) (err error) {
+	defer n.call("DeleteVolumeMountPointW", path, &err)()
 	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return err
@@ -155,25 +149,25 @@ func (n *Node) deleteLetter(p ntpath.Path) error {
 }
 
 // VolumeNames implements kernel.Volumes.
-func (n *Node) VolumeNames() ([]string, error) {
-	return called(n, "FindFirstVolumeW", "", func() (names []string, err error) {
-		for _, v := range n.disks.volumes() {
-			names = append(names, v.name())
-		}
-		return names, nil
-	})
+func (n *Node) VolumeNames() (names []string, err error) {
+	defer n.call("FindFirstVolumeW", "", &err)()
+	for _, v := range n.disks.volumes() {
+		names = append(names, v.name())
+	}
+	return names, nil
 }
 
 // VolumePathNames implements kernel.Volumes: drive letters first, then mount points.
-func (n *Node) VolumePathNames(volumeName string) ([]string, error) {
-	return called(n, "GetVolumePathNamesForVolumeNameW", volumeName, func() ([]string, error) {
-		id, ok := ntpath.ParseVolumeName(volumeName)
-		if !ok {
-			return nil, win32.ERROR_INVALID_NAME
-		}
-		_, err := n.disks.volumeWith(id)
-		return n.state.pathNames(id, nil), err
-	})
+func (n *Node) VolumePathNames(volumeName string) (_ []string, err error) {
+	defer n.call("GetVolumePathNamesForVolumeNameW", volumeName, &err)()
+	id, ok := ntpath.ParseVolumeName(volumeName)
+	if !ok {
+		return nil, win32.ERROR_INVALID_NAME
+	}
+	if _, err := n.disks.volumeWith(id); err != nil {
+		return nil, err
+	}
+	return n.state.pathNames(id, nil), nil
 }
 
 // pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point
@@ -203,11 +197,8 @@ func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 
 // VolumeNameForMountPoint implements kernel.Volumes. A link that is not a mount point of a volume is
 // ERROR_INVALID_PARAMETER, a volume that is gone ERROR_FILE_NOT_FOUND.
-func (n *Node) VolumeNameForMountPoint(path string) (string, error) {
-	return called(n, "GetVolumeNameForVolumeMountPointW", path, func() (string, error) { return n.volumeNameFor(path) })
-}
-
-func (n *Node) volumeNameFor(path string) (string, error) {
+func (n *Node) VolumeNameForMountPoint(path string) (_ string, err error) {
+	defer n.call("GetVolumeNameForVolumeMountPointW", path, &err)()
 	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return "", err
@@ -223,8 +214,11 @@ func (n *Node) volumeNameFor(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = n.disks.volumeWith(id)
-	return ntpath.VolumeName(id), err
+	v, err := n.disks.volumeWith(id)
+	if err != nil {
+		return "", err
+	}
+	return v.name(), nil
 }
 
 const shareAll = win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE

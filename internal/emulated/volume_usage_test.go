@@ -65,7 +65,7 @@ func TestUsageOfAVolume(t *testing.T) {
 	if got := used(); got != want {
 		t.Errorf("after files were deleted: got %d bytes, want %d", got, want)
 	}
-	must(t, n.format(v, "NTFS"))
+	must(t, n.FormatVolume(v, "NTFS"))
 	if got := used(); got != empty {
 		t.Errorf("formatted: got %d bytes, want %d", got, empty)
 	}
