@@ -38,11 +38,8 @@ func (n *Node) QueryAttributes(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	at, next, err := n.enter(p)
-	switch {
-	case next != nil:
-		return win32.ERROR_REPARSE_POINT_ENCOUNTERED
-	case err != nil || at.dir == nil:
+	at, err := n.enter(p)
+	if err != nil || at.dir == nil {
 		return err
 	}
 	defer at.close()
@@ -69,7 +66,11 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		at, err := n.reach(p, follow, how.DontReparse)
+		walk := n.resolve
+		if how.DontReparse {
+			walk = n.walk
+		}
+		at, err := walk(p, follow)
 		if err != nil {
 			return nil, err
 		}
@@ -89,43 +90,37 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 	if !hostfiles.IsFileName(name) {
 		return nil, win32.ERROR_INVALID_NAME
 	}
-	at, next, err := parent.below(name, follow)
+	at, err := parent.below(name, follow)
+	if link, ok := errors.AsType[elsewhere](err); ok {
+		at, err = n.resolve(link.Path, true)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if next != nil { // a link, to be followed
-		if at, err = n.resolve(*next, true); err != nil {
-			return nil, err
-		}
 	}
 	return at.open(kernel.ObjectIn(parent.object, name), how)
 }
 
-// below returns the place of a name in an open directory, or as next the path to which a link of that name leads.
-func (h *fileHandle) below(name string, follow bool) (at *location, next *ntpath.Path, err error) {
+// below returns the place of a name in an open directory.
+func (h *fileHandle) below(name string, follow bool) (*location, error) {
 	c := h.content
 	if c.isShare() { // a lost connection would be made again with the credentials of the moment
 		c.node.meet(c.share.Server, c.share.Share)
 	}
 	if err := h.usable(false); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if h.self == nil {
-		return nil, nil, win32.ERROR_INVALID_PARAMETER // not a directory
+		return nil, win32.ERROR_INVALID_PARAMETER // not a directory
+	}
+	if err := hostfiles.CheckNotLink(h.self); err != nil {
+		return nil, err
 	}
 	dir, err := h.self.OpenRoot(".")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	at = &location{content: c, dir: dir, above: slices.Clip(h.names), name: name}
-	if err = hostfiles.CheckNotLink(dir); err == nil {
-		next, err = at.look(ntpath.Path{Volume: c.id, Names: []string{name}}, follow)
-	}
-	if err != nil || next != nil {
-		at.close()
-		return nil, next, err
-	}
-	return at, nil, nil
+	at := &location{content: c, dir: dir, above: slices.Clip(h.names), name: name}
+	return at.look(ntpath.Path{Volume: c.id, Names: []string{name}}, follow)
 }
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.

@@ -48,113 +48,105 @@ func (p *location) hostPath() string {
 	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
 }
 
+// elsewhere is the error of a walk that comes to a link which must be followed: the path to walk instead, as Windows'
+// STATUS_REPARSE. Without following, it is ERROR_REPARSE_POINT_ENCOUNTERED.
+type elsewhere struct{ ntpath.Path }
+
+func (elsewhere) Error() string { return "a link is on the way" }
+
+func (elsewhere) Unwrap() error { return win32.ERROR_REPARSE_POINT_ENCOUNTERED }
+
 // resolve walks a path. Links and mount points on the way are followed; if follow is set, even the last name. A missing
 // last name is not an error; a missing name before it is ERROR_PATH_NOT_FOUND.
 func (n *Node) resolve(p ntpath.Path, follow bool) (*location, error) {
-	for followed := 0; ; followed++ {
-		if followed > maxReparse {
-			return nil, win32.ERROR_CANT_RESOLVE_FILENAME
-		}
-		at, next, err := n.walk(p, follow)
-		if err != nil || next == nil {
+	for range maxReparse + 1 {
+		at, err := n.walk(p, follow)
+		next, ok := errors.AsType[elsewhere](err)
+		if !ok {
 			return at, err
 		}
-		p = *next
+		p = next.Path
 	}
+	return nil, win32.ERROR_CANT_RESOLVE_FILENAME
 }
 
-// reach is resolve, or straight: walk, where a link to be followed is an error.
-func (n *Node) reach(p ntpath.Path, follow, straight bool) (*location, error) {
-	if !straight {
-		return n.resolve(p, follow)
+// walk goes along a path up to its end, or to the first link that must be followed: elsewhere.
+func (n *Node) walk(p ntpath.Path, follow bool) (*location, error) {
+	at, err := n.enter(p)
+	if err != nil || at.dir == nil {
+		return at, err
 	}
-	at, next, err := n.walk(p, follow)
-	if next != nil {
-		err = win32.ERROR_REPARSE_POINT_ENCOUNTERED
-	}
-	return at, err
-}
-
-// walk goes along a path up to its end, or to the first link that must be followed: then next is the path to walk
-// instead.
-func (n *Node) walk(p ntpath.Path, follow bool) (at *location, next *ntpath.Path, err error) {
-	at, next, err = n.enter(p)
-	if err != nil || next != nil || at.dir == nil {
-		return at, next, err
-	}
-	if next, err = at.look(p, follow); err != nil || next != nil {
-		at.close()
-		return nil, next, err
-	}
-	return at, nil, nil
+	return at.look(p, follow)
 }
 
 // enter is walk up to the last name of a path, at which it does not look.
-func (n *Node) enter(p ntpath.Path) (at *location, next *ntpath.Path, err error) {
+func (n *Node) enter(p ntpath.Path) (*location, error) {
 	c, p, err := n.fileSystemOf(p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	at = &location{content: c}
+	at := &location{content: c}
 	if len(p.Names) == 0 {
-		return at, nil, nil
+		return at, nil
 	}
 	at.name = p.Names[len(p.Names)-1]
 	if at.dir, err = c.root.OpenRoot("."); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if next, err = at.descend(p); err != nil || next != nil {
+	if err := at.descend(p); err != nil {
 		at.close()
-		return nil, next, err
+		return nil, err
 	}
-	return at, nil, nil
+	return at, nil
 }
 
-// descend enters the directories of a path. If next is not nil, it is where a link on the way leads.
-func (p *location) descend(path ntpath.Path) (next *ntpath.Path, err error) {
+// descend enters the directories of a path.
+func (p *location) descend(path ntpath.Path) error {
 	for i, name := range path.Names[:len(path.Names)-1] {
 		e, below, err := hostfiles.Enter(p.dir, name)
 		switch {
 		case err == nil && e.Tag != 0:
 			return p.content.follow(p, e, path, i)
 		case err == nil && below == nil || errors.Is(err, fs.ErrNotExist):
-			return nil, win32.ERROR_PATH_NOT_FOUND
+			return win32.ERROR_PATH_NOT_FOUND
 		case err != nil:
-			return nil, err
+			return err
 		}
 		p.close()
 		p.dir, p.above = below, append(p.above, e.Name)
 	}
-	return nil, nil
+	return nil
 }
 
-// look finds the entry of the last name of a path. If next is not nil, the entry is a link that leads there.
-func (p *location) look(path ntpath.Path, follow bool) (next *ntpath.Path, err error) {
+// look finds the entry of the last name of a path. If it fails, the place is closed.
+func (p *location) look(path ntpath.Path, follow bool) (*location, error) {
 	e, err := hostfiles.Lookup(p.dir, p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return p, nil
 	case err == nil && e.Tag != 0 && follow:
-		return p.content.follow(p, e, path, len(path.Names)-1)
+		err = p.content.follow(p, e, path, len(path.Names)-1)
 	case err == nil:
 		p.name, p.entry = e.Name, &e
+		return p, nil
 	}
+	p.close()
 	return nil, err
 }
 
-// follow returns the path to which a reparse point, the i-th name of p, leads.
-func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) (*ntpath.Path, error) {
+// follow returns elsewhere: where a reparse point, the i-th name of p, leads.
+func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) error {
 	if c.isShare() {
-		return nil, win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
+		return win32.ERROR_SYMLINK_CLASS_DISABLED // Windows' default for links on remote file systems
 	}
 	r, err := e.Reparse()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var target ntpath.Path
 	switch {
 	case r.Tag != win32.IO_REPARSE_TAG_MOUNT_POINT && r.Tag != win32.IO_REPARSE_TAG_SYMLINK:
-		return nil, win32.ERROR_CANT_ACCESS_FILE
+		return win32.ERROR_CANT_ACCESS_FILE
 	case r.Relative:
 		dir := ntpath.Path{Volume: c.id, Names: slices.Clone(at.above)}
 		target, err = ntpath.RelativeTarget(dir, r.SubstituteName)
@@ -162,11 +154,11 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) 
 		target, err = ntpath.ParseSubstitute(r.SubstituteName)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	target.Names = append(target.Names, p.Names[i+1:]...)
 	target.Slash = p.Slash
-	return &target, nil
+	return elsewhere{target}
 }
 
 // volumeOf returns the volume at which a path starts.
