@@ -22,36 +22,31 @@ func (d *disk) createDisk(in, _ []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if d.node.state.Switches.CreateDiskClears && !d.record.System {
+	if d.record.System {
+		return 0, win32.ERROR_ACCESS_DENIED
+	}
+	if d.node.state.Switches.CreateDiskClears {
 		if err := d.setAttributes(false, false); err != nil {
 			return 0, err
 		}
 	}
-	if err := d.replaceable(); err != nil {
+	if err := d.writable(); err != nil {
 		return 0, err
 	}
 	if want.Style != win32.PARTITION_STYLE_GPT {
 		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
 	}
-	return 0, d.createGPT(want, d.node.disks.identities(d))
-}
-
-// replaceable fails for a disk that cannot be written, and for the system disk.
-func (d *disk) replaceable() error {
-	if d.record.System {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	return d.writable()
+	return 0, d.createGPT(want)
 }
 
 // msrEnd ends the Microsoft reserved partition as Windows makes it on small disks, from the table on.
 const msrEnd = 16 << 20
 
-func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error {
+func (d *disk) createGPT(want win32.CreateDisk) error {
 	if want.DiskID == (guid.GUID{}) {
 		want.DiskID = gpt.NewGUID()
 	}
-	if others[want.DiskID] || want.MaxPartitionCount > 128 {
+	if d.node.disks.identities(d)[want.DiskID] || want.MaxPartitionCount > 128 {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	t, err := gpt.New(want.DiskID, int(d.record.SectorSize), d.image.Size)
@@ -62,7 +57,11 @@ func (d *disk) createGPT(want win32.CreateDisk, others map[guid.GUID]bool) error
 	if s.MSR == scenario.MSRImmediate {
 		t = d.withMSR(t)
 	}
-	if err := d.write(append(d.clearBackup(), t.Encode()...)); err != nil {
+	var blocks []gpt.Block
+	if d.layout.GPT != nil {
+		blocks = append(blocks, d.layout.GPT.BackupBlock()) // makes it unreadable
+	}
+	if err := d.write(append(blocks, t.Encode()...)); err != nil {
 		return err
 	}
 	d.msrIn, d.msrLate = 0, s.MSR == scenario.MSRLate
@@ -86,14 +85,6 @@ func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
 		return t
 	}
 	return &next
-}
-
-// clearBackup returns the block that makes the backup of the current GPT unreadable, if there is one.
-func (d *disk) clearBackup() []gpt.Block {
-	if d.layout.GPT == nil {
-		return nil
-	}
-	return []gpt.Block{d.layout.GPT.BackupBlock()}
 }
 
 // freeNumber returns the lowest free number of a partition.
@@ -136,24 +127,28 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 		late := d.write(d.withMSR(d.layout.GPT).Encode())
 		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, late)
 	}
-	var blocks []gpt.Block
-	switch want.Style {
-	case win32.PARTITION_STYLE_GPT:
-		blocks, err = d.gptBlocks(want, d.node.disks.identities(d))
-	case win32.PARTITION_STYLE_MBR:
-		blocks, err = d.mbrBlocks(want)
-	default:
-		err = win32.ERROR_INVALID_PARAMETER
-	}
-	if err != nil {
-		return 0, err
-	}
 	d.msrIn = 0
-	return 0, d.write(blocks)
+	return 0, d.replaceLayout(want)
 }
 
-func (d *disk) gptBlocks(want win32.DriveLayout, others map[guid.GUID]bool) ([]gpt.Block, error) {
-	t := *d.layout.GPT
+// replaceLayout writes another layout of the same style.
+func (d *disk) replaceLayout(want win32.DriveLayout) error {
+	var blocks []gpt.Block
+	err := error(win32.ERROR_INVALID_PARAMETER)
+	switch want.Style {
+	case win32.PARTITION_STYLE_GPT:
+		blocks, err = d.gptBlocks(want)
+	case win32.PARTITION_STYLE_MBR:
+		blocks, err = d.mbrBlocks(want)
+	}
+	if err != nil {
+		return err
+	}
+	return d.write(blocks)
+}
+
+func (d *disk) gptBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
+	others, t := d.node.disks.identities(d), *d.layout.GPT
 	old := t.Partitions
 	t.Partitions = nil
 	used := map[guid.GUID]bool{}

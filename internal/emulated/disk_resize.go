@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or
@@ -47,31 +47,19 @@ func (d *disk) updateProperties(_, _ []byte) (int, error) {
 	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
 		return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
 	}
-	return 0, d.refreshTable(d.knownSize, nil)
+	return 0, d.refreshTable(d.knownSize)
 }
 
-// refreshTable moves the backup of the GPT to the end of the disk, and edits the table in the same change.
-func (d *disk) refreshTable(sizeBytes int64, edit func(*gpt.Table) error) error {
-	if d.layout.GPT == nil {
+// refreshTable moves the backup of the GPT to the end of the disk.
+func (d *disk) refreshTable(sizeBytes int64) error {
+	if d.layout.GPT == nil || uint64(sizeBytes/d.sectorSize()) <= d.layout.GPT.Sectors {
 		return nil
 	}
-	t := *d.layout.GPT
-	t.Partitions = slices.Clone(t.Partitions)
-	var blocks []gpt.Block
-	if uint64(sizeBytes/d.sectorSize()) > t.Sectors {
-		blocks = append(blocks, t.BackupBlock())
-		if err := t.Resize(sizeBytes); err != nil {
-			return err
-		}
-	} else if edit == nil {
-		return nil
+	old, t := d.layout.GPT.BackupBlock(), *d.layout.GPT
+	if err := t.Resize(sizeBytes); err != nil {
+		return err
 	}
-	if edit != nil {
-		if err := edit(&t); err != nil {
-			return err
-		}
-	}
-	return d.write(append(blocks, t.Encode()...))
+	return d.write(append([]gpt.Block{old}, t.Encode()...))
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
@@ -86,8 +74,13 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.Size {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
-	before := slices.Clone(d.volumes)
-	if err := d.growBy(want); err != nil {
+	if d.node.state.Switches.GrowPartitionRefreshes {
+		if err := d.refreshTable(d.image.Size); err != nil {
+			return 0, err
+		}
+	}
+	before := d.volumes
+	if err := d.growBy(want.Number, want.BytesToGrow); err != nil {
 		return 0, err
 	}
 	if d.node.state.Switches.VolumesArriveLate {
@@ -101,35 +94,14 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 }
 
 // growBy makes a partition longer.
-func (d *disk) growBy(want win32.GrowPartition) error {
-	if d.layout.GPT == nil {
-		l := d.layout.DriveLayout()
-		i := slices.IndexFunc(l.Partitions, func(p win32.Partition) bool { return p.Number == want.Number && p.Length > 0 })
-		if i < 0 {
-			return win32.ERROR_INVALID_PARAMETER
-		}
-		l.Partitions[i].Length += want.BytesToGrow
-		blocks, err := d.mbrBlocks(l)
-		if err != nil {
-			return err
-		}
-		return d.write(blocks)
-	}
-	size := int64(0)
-	if d.node.state.Switches.GrowPartitionRefreshes {
-		size = d.image.Size
-	}
-	return d.refreshTable(size, func(t *gpt.Table) error {
-		for i := range t.Partitions {
-			if t.Partitions[i].Number == want.Number {
-				t.Partitions[i].Length += want.BytesToGrow
-				if t.Check() == nil {
-					return nil
-				}
-			}
-		}
+func (d *disk) growBy(number uint32, bytes int64) error {
+	l := d.layout.DriveLayout()
+	p := setting.Find(l.Partitions, func(p *win32.Partition) bool { return p.Number == number && p.Length > 0 })
+	if p == nil {
 		return win32.ERROR_INVALID_PARAMETER
-	})
+	}
+	p.Length += bytes
+	return d.replaceLayout(l)
 }
 
 // ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.
@@ -141,10 +113,18 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 		if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
 			return win32.ERROR_INVALID_PARAMETER
 		}
-		if err := d.refreshTable(d.image.Size, nil); err != nil {
+		if err := d.refreshTable(d.image.Size); err != nil {
 			return err
 		}
-		return d.resize(p.Number, sizeBytes-p.Length)
+		if err := d.growBy(p.Number, sizeBytes-p.Length); err != nil {
+			return err
+		}
+		for _, v := range d.volumes {
+			if v.number == p.Number && v.boot.FileSystem == "NTFS" {
+				return v.extendTo(v.length/d.sectorSize() - 1)
+			}
+		}
+		return nil
 	})
 }
 
@@ -174,17 +154,4 @@ func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
 		}
 	}
 	return win32.ERROR_NOT_FOUND
-}
-
-// resize grows a partition and its NTFS.
-func (d *disk) resize(number uint32, bytes int64) error {
-	if err := d.growBy(win32.GrowPartition{Number: number, BytesToGrow: bytes}); err != nil {
-		return err
-	}
-	for _, v := range d.volumes {
-		if v.number == number && v.boot.FileSystem == "NTFS" {
-			return v.extendTo(v.length/d.sectorSize() - 1)
-		}
-	}
-	return nil
 }
