@@ -133,7 +133,7 @@ func ioctl(n *Node, path string, code uint32, in []byte) error {
 
 func firstData(n *Node) *volume {
 	for _, v := range n.disks.volumes() {
-		if v.disk.number == 1 {
+		if v.disk.record.Number == 1 {
 			return v
 		}
 	}

@@ -112,7 +112,7 @@ func look(t *testing.T, n *Node) string {
 		_, err := d.image.File.ReadAt(mark, userMarkAt)
 		must(t, err)
 		l := d.layout.DriveLayout()
-		fmt.Fprintf(&text, "disk %d %s, %d bytes, offline %t, %q, %d partitions\n", d.number, d.record.SerialNumber,
+		fmt.Fprintf(&text, "disk %d %s, %d bytes, offline %t, %q, %d partitions\n", d.record.Number, d.record.SerialNumber,
 			d.image.Size, d.record.Offline, bytes.Trim(mark, "\x00"), len(l.Partitions))
 		if l.Style == win32.PARTITION_STYLE_GPT && !d.record.Offline {
 			one(l.DiskID)
@@ -121,7 +121,7 @@ func look(t *testing.T, n *Node) string {
 	for _, v := range n.disks.volumes() {
 		one(v.id)
 		content, _ := os.ReadFile(filepath.Join(v.disk.image.Files(v.id), "file"))
-		fmt.Fprintf(&text, "volume on %d, formatted %t, with %q\n", v.disk.number, v.formatted(), content)
+		fmt.Fprintf(&text, "volume on %d, formatted %t, with %q\n", v.disk.record.Number, v.formatted(), content)
 	}
 	bundles, err := n.DetachedDisks()
 	must(t, err)
@@ -170,7 +170,7 @@ func checkImages(t *testing.T, n *Node) {
 	for _, d := range n.disks.list() {
 		if d.layout.Style == win32.PARTITION_STYLE_GPT {
 			if d.layout.GPT.FromBackup {
-				t.Errorf("disk %d has no primary table", d.number)
+				t.Errorf("disk %d has no primary table", d.record.Number)
 			}
 			sgdisk(t, d.image.Path)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -22,7 +21,7 @@ import (
 func (n *Node) DiskInterfaces() (paths []string, err error) {
 	defer n.call("CM_Get_Device_Interface_ListW", "", &err)()
 	for _, d := range n.disks.list() {
-		paths = append(paths, d.interfacePath())
+		paths = append(paths, d.path)
 	}
 	return paths, nil
 }
@@ -53,22 +52,13 @@ func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err erro
 		}
 		return &diskHandle{base, d}, nil
 	}
-	if made, ok := strings.CutPrefix(lower, interfacePrefix); ok {
-		_, instance, _ := strings.Cut(made, "#")
-		text, _, _ := strings.Cut(instance, "&")
-		number, _ := cutNumber(text, "")
-		if d, err := n.disks.installed(number); err == nil && strings.EqualFold(d.interfacePath(), path) {
+	for _, d := range n.disks {
+		if lower == d.path && d.installing == installed {
 			return &diskHandle{base, d}, nil
 		}
-		return nil, win32.ERROR_FILE_NOT_FOUND
 	}
-	if !strings.HasSuffix(path, `\`) {
-		if id, ok := ntpath.ParseVolumeName(path + `\`); ok {
-			return n.openVolume(base, id)
-		}
-	}
-	if v, ok := n.volumeAtDevice(lower); ok {
-		return n.openVolume(base, v)
+	if v := n.volumeAtDevice(lower); v != nil {
+		return openVolume(base, v)
 	}
 	for _, a := range n.adapters() {
 		if lower == a.interfacePath() || lower == a.portName() {

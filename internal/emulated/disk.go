@@ -21,11 +21,10 @@ import (
 
 // disk is an attached disk.
 type disk struct {
-	node   *Node
-	number uint32
-
+	node      *Node
 	image     *bundle.Image
 	record    bundle.Record // as in node.json
+	path      string        // its device interface path, in lower case
 	layout    ondisk.Layout // read from the image, again after each change of it
 	volumes   []*volume     // of the layout, while the disk is online, those that arrive, too; never changed in place
 	knownSize int64         // the size that the driver last saw, at IOCTL_DISK_UPDATE_DRIVE_SIZE or its start
@@ -50,7 +49,7 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 	}
 	record.ImageBytes = im.Size
 	d := &disk{
-		node: n, number: record.Number, image: im, record: record, knownSize: im.Size,
+		node: n, image: im, record: record, path: interfacePath(record), knownSize: im.Size,
 		open: map[guid.GUID][]*volumeHandle{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
 	}
 	if err := d.refresh(); err != nil {
@@ -102,15 +101,15 @@ func (d *disk) refresh() error {
 const withoutVolume = win32.GPT_BASIC_DATA_ATTRIBUTE_HIDDEN | win32.GPT_ATTRIBUTE_PLATFORM_REQUIRED
 
 // attached reports whether the disk is still in its node: it may be pulled while it is open.
-func (d *disk) attached() bool { return d.node.disks[d.number] == d }
+func (d *disk) attached() bool { return d.node.disks[d.record.Number] == d }
 
-// volume returns a volume of the disk, which has none while it is offline.
-func (d *disk) volume(id guid.GUID) (*volume, bool) {
-	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.id == id })
-	if i < 0 || !d.attached() || d.arriving(id) > 0 {
-		return nil, false
+// volume returns the volume of the disk that fits, nil if there is none or it has not arrived. Offline disks have none.
+func (d *disk) volume(fits func(*volume) bool) *volume {
+	i := slices.IndexFunc(d.volumes, fits)
+	if i < 0 || !d.attached() || d.arriving(d.volumes[i].id) > 0 {
+		return nil
 	}
-	return d.volumes[i], true
+	return d.volumes[i]
 }
 
 // writable returns ERROR_WRITE_PROTECT for a disk that is read-only, protected or offline: the storage stack does not
@@ -202,17 +201,13 @@ func (d *disk) keepIdentities() error {
 	return nil
 }
 
-// interfacePrefix begins every disk's interface path, in lower case. Vendor and product follow, and after the next "#"
-// the number.
-const interfacePrefix = `\\?\scsi#disk&ven_`
-
-// interfacePath returns the device interface path of the disk (GUID_DEVINTERFACE_DISK). It has 16 characters of the
-// product.
-func (d *disk) interfacePath() string {
-	vendor, product := d.made()
+// interfacePath returns the device interface path of a disk (GUID_DEVINTERFACE_DISK), in lower case. It has 16
+// characters of the product.
+func interfacePath(r bundle.Record) string {
+	vendor, product := made(r)
 	product = strings.ReplaceAll(product[:min(len(product), 16)], " ", "_")
-	return strings.ToLower(fmt.Sprintf("%s%s&prod_%s#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}",
-		interfacePrefix, vendor, product, d.number, d.record.Image, d.record.Bus, d.record.Target, d.record.LUN))
+	const form = `\\?\scsi#disk&ven_%s&prod_%s#%d&%s&0&%02x%02x%02x#{53f56307-b6bf-11d0-94f2-00a0c91efb8b}`
+	return strings.ToLower(fmt.Sprintf(form, vendor, product, r.Number, r.Image, r.Bus, r.Target, r.LUN))
 }
 
 // installation is how far Windows is with a disk that it has never seen. With the switch DisksInstallLate it notices

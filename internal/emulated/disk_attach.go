@@ -34,7 +34,7 @@ func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 	if n.state.Switches.DisksInstallLate {
 		d.installing = notInstalled
 	}
-	return d.number, d.refresh()
+	return record.Number, d.refresh()
 }
 
 // placeDisk returns the record of a disk that is about to be attached: a new one that it makes, or a bundle, where it
@@ -157,7 +157,7 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 	}()
 	for _, d := range disks {
 		if err == nil {
-			n.disks[d.number] = d
+			n.disks[d.record.Number] = d
 		} else {
 			_ = d.image.File.Close() // the disks were never visible
 		}
@@ -203,7 +203,7 @@ func (n *Node) pull(disks []*disk, change func(*state)) error {
 		return err
 	}
 	for _, d := range disks {
-		delete(n.disks, d.number)
+		delete(n.disks, d.record.Number)
 	}
 	n.retireGone() // before another node gets the files
 	for _, d := range disks {

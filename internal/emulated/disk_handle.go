@@ -5,6 +5,7 @@ package emulated
 import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
@@ -42,7 +43,8 @@ var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
 func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
-		return put(out, cstruct.Encode(win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number}))
+		number := win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.record.Number}
+		return put(out, cstruct.Encode(number))
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
 		return d.queryProperty(in, out)
 	case win32.IOCTL_SCSI_GET_ADDRESS:
@@ -127,18 +129,18 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 }
 
 func (d *disk) deviceDescriptor() []byte {
-	vendor, product := d.made()
+	vendor, product := made(d.record)
 	return deviceside.StorageDevice(win32.StorageDevice{
 		BusType: uint32(d.record.BusType), VendorID: vendor, ProductID: product, ProductRevision: "1.0",
 		SerialNumber: d.record.SerialNumber,
 	})
 }
 
-// made returns the vendor and the product that the disk reports. Of an NVMe disk with a model, Windows makes the vendor
+// made returns the vendor and the product that a disk reports. Of an NVMe disk with a model, Windows makes the vendor
 // "NVMe".
-func (d *disk) made() (vendor, product string) {
-	if d.record.Model != "" {
-		return "NVMe", d.record.Model
+func made(r bundle.Record) (vendor, product string) {
+	if r.Model != "" {
+		return "NVMe", r.Model
 	}
 	return "Emulated", "Disk"
 }

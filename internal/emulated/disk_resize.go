@@ -131,13 +131,12 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 // OnlinePartition implements kernel.Devices.
 func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
 	return n.callPartition("MSFT_Partition.Online", diskNumber, offset, func(d *disk, p win32.Partition) error {
-		for _, v := range d.volumes {
-			if v.offset == p.StartingOffset && d.arriving(v.id) <= 0 {
-				n.online[v.id] = true
-				return nil
-			}
+		v := d.volume(func(v *volume) bool { return v.offset == p.StartingOffset })
+		if v == nil {
+			return win32.ERROR_NOT_FOUND
 		}
-		return win32.ERROR_NOT_FOUND
+		n.online[v.id] = true
+		return nil
 	})
 }
 

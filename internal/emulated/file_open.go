@@ -220,15 +220,15 @@ func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 
 // readOnly reports whether the files are on a read-only volume.
 func (c *content) readOnly() bool {
-	v, ok := c.node.disks.volume(c.id)
-	return ok && v.readOnly()
+	v := c.node.disks.volume(c.id)
+	return v != nil && v.readOnly()
 }
 
 // room returns ERROR_DISK_FULL if the files in a volume's root directory leave no room on it. Others do not count here:
 // each new file would cost a walk.
 func (c *content) room() error {
-	v, ok := c.node.disks.volume(c.id)
-	if !ok {
+	v := c.node.disks.volume(c.id)
+	if v == nil {
 		return nil
 	}
 	used, err := hostfiles.BytesIn(c.root, uint64(v.boot.ClusterBytes), 1)

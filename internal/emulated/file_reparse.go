@@ -34,7 +34,7 @@ func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err er
 
 // fileSystem returns the name of the file system: of a volume, or of a share's server.
 func (c *content) fileSystem() string {
-	if v, ok := c.node.disks.volume(c.id); ok {
+	if v := c.node.disks.volume(c.id); v != nil {
 		return v.boot.FileSystem
 	}
 	return "NTFS"
@@ -85,10 +85,7 @@ func (h *fileHandle) changingReparse() (hostfiles.Entry, error) {
 	if err != nil {
 		return hostfiles.Entry{}, err
 	}
-	_, ok := h.content.node.disks.volume(h.content.id)
 	switch {
-	case !ok && !h.content.isShare():
-		return hostfiles.Entry{}, errVolumeGone
 	case !h.content.knowsReparsePoints():
 		return hostfiles.Entry{}, win32.ERROR_INVALID_FUNCTION
 	case h.parent == nil:

@@ -174,8 +174,8 @@ func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
 		}
 		id = l.Volume
 	}
-	v, ok := n.disks.volume(id)
-	if !ok {
+	v := n.disks.volume(id)
+	if v == nil {
 		return nil, win32.ERROR_PATH_NOT_FOUND
 	}
 	return v, nil

@@ -45,11 +45,11 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 				Address: d.address(),
 				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
 					Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
-				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.number},
+				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.record.Number},
 			}
 			if arrived {
-				device.InterfaceName = d.interfacePath()
-				device.LegacyName = fmt.Sprintf(`\\.\PhysicalDrive%d`, d.number)
+				device.InterfaceName = d.path
+				device.LegacyName = fmt.Sprintf(`\\.\PhysicalDrive%d`, d.record.Number)
 			} else {
 				device.Number.DeviceNumber = 0xFFFFFFFF
 			}

@@ -4,10 +4,7 @@ package emulated
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
@@ -16,15 +13,18 @@ import (
 
 // deviceName returns the name of the volume's device. Windows numbers volumes as they arrive.
 func (v *volume) deviceName() string {
-	return fmt.Sprintf(`\Device\HarddiskVolume%d`, v.disk.number<<8+v.number)
+	return fmt.Sprintf(`\Device\HarddiskVolume%d`, v.disk.record.Number<<8+v.number)
 }
 
-// volumeAtDevice returns the volume with the device name, in lower case: \\.\c:, \\?\globalroot\device\harddiskvolumeN
-// or \\?\globalroot\device\harddiskN\partitionN.
-func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
+// volumeAtDevice returns the volume with a device name in lower case, nil if there is none: \\?\volume{guid}, \\.\c:,
+// \\?\globalroot\device\harddiskvolumeN or \\?\globalroot\device\harddiskN\partitionN.
+func (n *Node) volumeAtDevice(name string) *volume {
+	if id, ok := ntpath.ParseVolumeName(name + `\`); ok {
+		return n.disks.volume(id)
+	}
 	if letter, ok := ntpath.CutAround(name, `\\.\`, ":"); ok {
 		if l := n.state.letter(letter); l != nil {
-			return l.Volume, true
+			return n.disks.volume(l.Volume)
 		}
 	}
 	const prefix = `\\?\globalroot\device\harddisk`
@@ -34,15 +34,10 @@ func (n *Node) volumeAtDevice(name string) (guid.GUID, bool) {
 	if volume, ok := cutNumber(name, prefix+"volume"); ok {
 		number, partition, isDisk, isPartition = volume>>8, volume&0xff, true, true
 	}
-	d, err := n.disks.installed(number)
-	if !isDisk || !isPartition || err != nil {
-		return guid.GUID{}, false
+	if d := n.disks[number]; d != nil && isDisk && isPartition {
+		return d.volume(func(v *volume) bool { return v.number == partition })
 	}
-	i := slices.IndexFunc(d.volumes, func(v *volume) bool { return v.number == partition && d.arriving(v.id) <= 0 })
-	if i < 0 {
-		return guid.GUID{}, false
-	}
-	return d.volumes[i].id, true
+	return nil
 }
 
 // mountManager is the open mount manager as a device.

@@ -92,7 +92,7 @@ func (all disks) list() []*disk {
 			list = append(list, d)
 		}
 	}
-	slices.SortFunc(list, func(a, b *disk) int { return int(a.number) - int(b.number) })
+	slices.SortFunc(list, func(a, b *disk) int { return int(a.record.Number) - int(b.record.Number) })
 	return list
 }
 
@@ -109,19 +109,19 @@ func (all disks) volumes() []*volume {
 	return list
 }
 
-// volume returns the current volume with the GUID.
-func (all disks) volume(id guid.GUID) (*volume, bool) {
+// volume returns the current volume with the GUID, nil if there is none.
+func (all disks) volume(id guid.GUID) *volume {
 	for _, d := range all {
-		if v, ok := d.volume(id); ok {
-			return v, true
+		if v := d.volume(func(v *volume) bool { return v.id == id }); v != nil {
+			return v
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // volumeWith is like volume, but fails with ERROR_FILE_NOT_FOUND.
 func (all disks) volumeWith(id guid.GUID) (*volume, error) {
-	if v, ok := all.volume(id); ok {
+	if v := all.volume(id); v != nil {
 		return v, nil
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND
@@ -133,8 +133,8 @@ func (n *Node) retireGone() {
 		return c.isShare() && n.state.SMB.Connectable(c.share.Server, c.share.Share) != nil
 	})
 	n.contents.retire(errVolumeGone, func(c *content) bool {
-		v, ok := n.disks.volume(c.id)
-		return !c.isShare() && (!ok || !v.formatted())
+		v := n.disks.volume(c.id)
+		return !c.isShare() && (v == nil || !v.formatted())
 	})
 }
 

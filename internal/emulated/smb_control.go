@@ -155,8 +155,8 @@ func (c *content) fullSize() (win32.FileFsFullSize, error) {
 		}
 	}
 	if !c.isShare() {
-		v, ok := c.node.disks.volume(c.id)
-		if !ok {
+		v := c.node.disks.volume(c.id)
+		if v == nil {
 			return win32.FileFsFullSize{}, errVolumeGone
 		}
 		total, free, err := c.node.space(v, nil)

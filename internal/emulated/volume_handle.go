@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
@@ -21,16 +22,12 @@ type volumeHandle struct {
 	locked bool // by this handle
 }
 
-func (n *Node) openVolume(base device, id guid.GUID) (kernel.Handle, error) {
-	v, err := n.disks.volumeWith(id)
-	if err != nil {
-		return nil, err
-	}
+func openVolume(base device, v *volume) (kernel.Handle, error) {
 	if v.lockedBy() != nil {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	h := &volumeHandle{device: base, disk: v.disk, id: id}
-	v.disk.open[id] = append(v.disk.open[id], h)
+	h := &volumeHandle{device: base, disk: v.disk, id: v.id}
+	v.disk.open[v.id] = append(v.disk.open[v.id], h)
 	return h, nil
 }
 
@@ -52,11 +49,14 @@ func (h *volumeHandle) Close() (err error) {
 	return nil
 }
 
-// volume returns the handle's volume as it is now.
+// volume returns the handle's volume as it is now, which must be online.
 func (h *volumeHandle) volume() (*volume, error) {
-	v, ok := h.disk.volume(h.id)
-	if !ok {
+	v := h.disk.volume(func(v *volume) bool { return v.id == h.id })
+	switch {
+	case v == nil:
 		return nil, errVolumeGone
+	case v.offline():
+		return nil, win32.ERROR_NOT_READY
 	}
 	return v, nil
 }
@@ -65,25 +65,23 @@ func (h *volumeHandle) volume() (*volume, error) {
 func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
 	return h.control(code, func() (int, error) {
 		v, err := h.volume()
-		if err != nil {
+		switch {
+		case code == win32.IOCTL_VOLUME_ONLINE && !errors.Is(err, errVolumeGone):
+			h.node.online[h.id] = true
+			return 0, nil
+		case err != nil:
 			return 0, err
-		}
-		if code != win32.IOCTL_VOLUME_ONLINE && v.offline() {
-			return 0, win32.ERROR_NOT_READY
 		}
 		switch code {
 		case win32.IOCTL_VOLUME_IS_OFFLINE:
 			return 0, win32.ERROR_GEN_FAILURE // it is online; the page: STATUS_UNSUCCESSFUL
-		case win32.IOCTL_VOLUME_ONLINE:
-			h.node.online[h.id] = true
-			return 0, nil
 		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
 			return v.extents(out)
 		case win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME:
 			return put(out, deviceside.MountdevName(v.deviceName()))
 		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
 			return put(out, cstruct.Encode(win32.StorageDeviceNumber{
-				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.number, PartitionNumber: v.number,
+				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.record.Number, PartitionNumber: v.number,
 			}))
 		case win32.IOCTL_DISK_GET_LENGTH_INFO:
 			return put(out, cstruct.Encode(v.knownLength()))
@@ -106,7 +104,7 @@ func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error)
 // extents returns only the count if the extent does not fit.
 func (v *volume) extents(out []byte) (int, error) {
 	b := deviceside.VolumeDiskExtents(
-		win32.VolumeDiskExtents{{DiskNumber: v.disk.number, StartingOffset: v.offset, Length: v.length}})
+		win32.VolumeDiskExtents{{DiskNumber: v.disk.record.Number, StartingOffset: v.offset, Length: v.length}})
 	const header = 8
 	if len(out) < header {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
@@ -153,9 +151,6 @@ func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
 		if err != nil {
 			return span{}, err
 		}
-		if v.offline() {
-			return span{}, win32.ERROR_NOT_READY
-		}
 		return span{v.disk, v.offset, v.length}, nil
 	})
 }
@@ -170,8 +165,6 @@ func (h *volumeHandle) Flush() error {
 			return 0, err
 		case h.access&writeAccess == 0:
 			return 0, win32.ERROR_ACCESS_DENIED
-		case v.offline():
-			return 0, win32.ERROR_NOT_READY
 		case v.readOnly():
 			return 0, win32.ERROR_WRITE_PROTECT
 		}

@@ -277,7 +277,7 @@ func (h *fileHandle) mountedVolume() (guid.GUID, error) {
 // isStale reports whether the directory of a record was seen not to be a mount point of the volume. Nothing is seen of
 // a directory on a volume that is absent, nor when the host cannot open it.
 func (n *Node) isStale(m mountState) bool {
-	if host, ok := n.disks.volume(m.Host); !ok || !host.formatted() {
+	if host := n.disks.volume(m.Host); host == nil || !host.formatted() {
 		return false
 	}
 	id, err := n.mountedAt(ntpath.Path{Volume: m.Host, Names: m.Path}, strings.Join(m.Path, `\`))
