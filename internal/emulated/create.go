@@ -26,9 +26,9 @@ func create(h *hostfiles.Host, dir string, s scenario.Scenario) error {
 		}
 	}
 	made := state{
-		Switches: s.Switches, SystemSerial: s.SystemSerial, Services: services.New(s.Services),
-		SMB: smb.NewState(s.SMBServers, s.SMBUsers), ISCSI: iscsi.NewState(s.ISCSI),
-		Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
+		Surroundings: Surroundings{s.Switches, services.New(s.Services), smb.NewState(s.SMBServers, s.SMBUsers),
+			iscsi.NewState(s.ISCSI)},
+		SystemSerial: s.SystemSerial, Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
 	}
 	var err error
 	if made.Disks, err = s.Records(); err != nil {

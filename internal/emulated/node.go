@@ -46,9 +46,11 @@ func (n *Node) Close() error {
 	return errors.Join(n.putDown(), n.lock.Close())
 }
 
-// putDown ends the use of everything that is open.
+// putDown ends the use of everything that is open, and forgets what lasts until a reboot.
 func (n *Node) putDown() error {
 	n.boot++
+	clear(n.online)
+	clear(n.privileges)
 	n.contents.retire(errRebooted, func(*content) bool { return true })
 	var errs []error
 	for _, d := range n.disks {
@@ -165,29 +167,16 @@ func (n *Node) CanReboot() error {
 // stay.
 func (n *Node) Reboot() error {
 	defer n.control()()
-	n.boot++
 	n.hasten(false)
-	clear(n.privileges)
-	n.contents.retire(errRebooted, func(*content) bool { return true })
 	err := n.update(func(s *state) {
 		s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
 		n.services.Boot(s.Services)
 	})
+	if err == nil {
+		err = errors.Join(n.putDown(), n.start(Options{}))
+	}
 	if err != nil {
 		return err
 	}
-	for _, d := range n.disks {
-		clear(d.open)
-		clear(d.lengths)
-		clear(d.arrivals)
-		d.knownSize, d.installing = d.image.Size, installed
-		if err := d.refresh(); err != nil {
-			return err
-		}
-	}
-	clear(n.online)
-	if err := n.rebootISCSI(); err != nil {
-		return err
-	}
-	return n.repairMounts()
+	return n.rebootISCSI()
 }

@@ -31,14 +31,11 @@ const maxStateBytes = 64 << 20
 
 // state is the content of node.json. It is changed only as a whole, by Node.update.
 type state struct {
-	Switches     scenario.Switches `json:"switches"`
-	SystemSerial string            `json:"systemSerial"` // of the SMBIOS system information
-	Disks        []bundle.Record   `json:"disks"`
-	Letters      []letterState     `json:"letters"`
-	Mounts       []mountState      `json:"mounts"`
-	Services     services.List     `json:"services"`
-	SMB          smb.State         `json:"smb"`
-	ISCSI        iscsi.State       `json:"iscsi"`
+	Surroundings
+	SystemSerial string          `json:"systemSerial"` // of the SMBIOS system information
+	Disks        []bundle.Record `json:"disks"`
+	Letters      []letterState   `json:"letters"`
+	Mounts       []mountState    `json:"mounts"`
 
 	Adapters  []scenario.Adapter `json:"adapters,omitempty"`
 	PageFiles []string           `json:"pageFiles,omitempty"`
@@ -136,18 +133,17 @@ func (s *state) check() error {
 
 // Surroundings are what a node has besides its disks, as an administrator or a test sets it.
 type Surroundings struct {
-	Switches scenario.Switches
-	Services services.List
-	SMB      smb.State
-	ISCSI    iscsi.State
+	Switches scenario.Switches `json:"switches"`
+	Services services.List     `json:"services"`
+	SMB      smb.State         `json:"smb"`
+	ISCSI    iscsi.State       `json:"iscsi"`
 }
 
 // Surroundings returns them as they are. It is not a query of services: pending ones make no progress.
 func (n *Node) Surroundings() Surroundings {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s := n.state.clone()
-	return Surroundings{s.Switches, s.Services, s.SMB, s.ISCSI}
+	return n.state.clone().Surroundings
 }
 
 func saveState(h *hostfiles.Host, dir string, s state) error {
@@ -162,8 +158,5 @@ func loadState(dir string) (s state, err error) {
 			s, err = decodeState(text)
 			return err
 		})
-	if err != nil {
-		return state{}, err
-	}
-	return s, nil
+	return s, err
 }

@@ -157,7 +157,7 @@ func TestLinkedLockFile(t *testing.T) {
 }
 
 func FuzzDecodeState(f *testing.F) {
-	text, err := encodeState(state{Switches: scenario.Default().Switches,
+	text, err := encodeState(state{Surroundings: Surroundings{Switches: scenario.Default().Switches},
 		Disks: []bundle.Record{{Image: hostfiles.NewName(), Spec: bundle.Spec{SectorSize: 512}}}})
 	if err != nil {
 		f.Fatal(err)
