@@ -40,29 +40,26 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 // adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err error) {
 	defer n.call("CreateFileW", path, &err)()
-	base := device{node: n, boot: n.boot, object: path, access: access}
+	h := &device{node: n, boot: n.boot, object: path, access: access}
 	lower := strings.ToLower(path)
 	if lower == strings.ToLower(kernel.MountManager) {
-		return &mountManager{base}, nil
+		h.answer = n.answerMountManager
+		return h, nil
 	}
-	if number, ok := cutNumber(lower, `\\.\physicaldrive`); ok {
-		d, err := n.disks.installed(number)
-		if err != nil {
-			return nil, err
-		}
-		return &diskHandle{base, d}, nil
-	}
+	number, numbered := cutNumber(lower, `\\.\physicaldrive`)
 	for _, d := range n.disks {
-		if lower == d.path && d.installing == installed {
-			return &diskHandle{base, d}, nil
+		if d.installing == installed && (lower == d.path || numbered && number == d.record.Number) {
+			h.answer, h.span = d.answer, d.span
+			return h, nil
 		}
 	}
 	if v := n.volumeAtDevice(lower); v != nil {
-		return openVolume(base, v)
+		return v.open(h)
 	}
 	for _, a := range n.adapters() {
 		if lower == a.interfacePath() || lower == a.portName() {
-			return &adapterHandle{base, a}, nil
+			h.answer = a.answer
+			return h, nil
 		}
 	}
 	return nil, win32.ERROR_FILE_NOT_FOUND
@@ -75,14 +72,16 @@ func cutNumber(s, prefix string) (uint32, bool) {
 	return uint32(number), ok && err == nil
 }
 
-// device is the common part of all handles on devices. Its methods answer like Windows for a device that lacks the
-// function.
+// device is a handle on a device. Its methods answer like Windows for a device that lacks the function.
 type device struct {
 	node   *Node
 	boot   int
 	object string
 	access uint32
 	closed bool
+
+	answer func(code uint32, in, out []byte) (int, error) // to a control code
+	span   func() (span, error)                           // the bytes that it reads; nil: none
 }
 
 const (
@@ -91,25 +90,26 @@ const (
 	genericAll  = 0x10000000 // GENERIC_ALL
 )
 
-// call runs a function of the handle, which must have been opened since the last boot.
-func (h *device) call(function, object string, run func() (int, error)) (n int, err error) {
-	defer h.node.call(function, object, &err)()
+// usable fails unless the handle was opened since the last boot.
+func (h *device) usable() error {
 	if h.closed || h.boot != h.node.boot {
-		return 0, win32.ERROR_INVALID_HANDLE
+		return win32.ERROR_INVALID_HANDLE
 	}
-	return run()
+	return nil
 }
 
-// control runs a control code, if the handle has the access that the code requires.
-func (h *device) control(code uint32, run func() (int, error)) (int, error) {
-	return h.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, func() (int, error) {
-		need := code >> 14 & 3 // CTL_CODE's Access
-		if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
-			need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
-			return 0, win32.ERROR_ACCESS_DENIED
-		}
-		return run()
-	})
+// DeviceIoControl implements kernel.Handle, if the handle has the access that the code requires.
+func (h *device) DeviceIoControl(code uint32, in, out []byte) (_ int, err error) {
+	defer h.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, &err)()
+	if err := h.usable(); err != nil {
+		return 0, err
+	}
+	need := code >> 14 & 3 // CTL_CODE's Access
+	if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
+		need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
+		return 0, win32.ERROR_ACCESS_DENIED
+	}
+	return h.answer(code, in, out)
 }
 
 func (h *device) Close() (err error) {
@@ -127,7 +127,6 @@ func (h *device) refuses(function string) error {
 	return failed(function, h.object, win32.ERROR_INVALID_PARAMETER)
 }
 
-func (h *device) ReadAt([]byte, int64) (int, error)   { return 0, h.lacks("ReadFile") }
 func (h *device) Flush() error                        { return h.lacks("FlushFileBuffers") }
 func (h *device) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
 func (h *device) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
@@ -146,34 +145,58 @@ type span struct {
 	from, size int64
 }
 
-// read reads whole sectors of a part of a disk.
-func (h *device) read(p []byte, offset int64, find func() (span, error)) (int, error) {
-	n, err := h.call("ReadFile", h.object, func() (int, error) {
-		part, err := find()
-		if err != nil {
-			return 0, err
-		}
-		sector := part.disk.sectorSize()
-		switch {
-		case h.access&readAccess == 0:
-			return 0, win32.ERROR_ACCESS_DENIED
-		case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
-			return 0, win32.ERROR_INVALID_PARAMETER
-		case offset >= part.size:
-			return 0, nil
-		}
-		return part.disk.image.ReadAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
-	})
+// ReadAt implements kernel.Handle.
+func (h *device) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := h.read(p, offset)
 	if err == nil && n < len(p) {
 		err = io.EOF
 	}
 	return n, err
 }
 
+// read reads whole sectors, up to the end.
+func (h *device) read(p []byte, offset int64) (_ int, err error) {
+	defer h.node.call("ReadFile", h.object, &err)()
+	if err := h.usable(); err != nil {
+		return 0, err
+	}
+	if h.span == nil {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
+	part, err := h.span()
+	if err != nil {
+		return 0, err
+	}
+	sector := part.disk.sectorSize()
+	switch {
+	case h.access&readAccess == 0:
+		return 0, win32.ERROR_ACCESS_DENIED
+	case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
+		return 0, win32.ERROR_INVALID_PARAMETER
+	case offset >= part.size:
+		return 0, nil
+	}
+	return part.disk.image.ReadAt(p[:min(int64(len(p)), part.size-offset)], part.from+offset)
+}
+
 // put copies a structure of fixed size; a buffer that is too small gets nothing.
 func put(out, b []byte) (int, error) {
 	if len(out) < len(b) {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	}
+	return copy(out, b), nil
+}
+
+// headerBytes is the size of the header with which structures of variable size begin.
+const headerBytes = 8
+
+// putOrHeader copies a structure of variable size, or only its header if it does not fit.
+func putOrHeader(out, b []byte) (int, error) {
+	switch {
+	case len(out) < headerBytes:
+		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+	case len(out) < len(b):
+		return copy(out, b[:headerBytes]), win32.ERROR_MORE_DATA
 	}
 	return copy(out, b), nil
 }
@@ -211,22 +234,11 @@ func (a adapter) interfacePath() string {
 
 func (a adapter) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
 
-// adapterHandle is an open adapter.
-type adapterHandle struct {
-	device
-	adapter adapter
-}
-
-func (h *adapterHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	return h.control(code, func() (int, error) {
-		if code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
-			return 0, win32.ERROR_INVALID_FUNCTION
-		}
-		return h.adapter.queryProperty(in, out)
-	})
-}
-
-func (a adapter) queryProperty(in, out []byte) (int, error) {
+// answer answers a control code to an adapter.
+func (a adapter) answer(code uint32, in, out []byte) (int, error) {
+	if code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
+		return 0, win32.ERROR_INVALID_FUNCTION
+	}
 	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
 	if err != nil {
 		return 0, err

@@ -260,14 +260,6 @@ func (n *Node) WaitForDeviceInstalls(time.Duration) (err error) {
 	return nil
 }
 
-// installed returns the disk with a number, if it is there and installed.
-func (all disks) installed(number uint32) (*disk, error) {
-	if d, ok := all[number]; ok && d.installing == installed {
-		return d, nil
-	}
-	return nil, win32.ERROR_FILE_NOT_FOUND
-}
-
 // write changes the image, and reads it again.
 func (d *disk) write(blocks []gpt.Block) error {
 	return errors.Join(d.image.Write(blocks), d.refresh())

@@ -143,9 +143,9 @@ func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
 func (n *Node) callPartition(function string, diskNumber uint32, offset int64,
 	f func(d *disk, p win32.Partition) error) (err error) {
 	defer n.call(function, fmt.Sprintf("disk %d, offset %d", diskNumber, offset), &err)()
-	d, err := n.disks.installed(diskNumber)
-	if err != nil {
-		return err
+	d := n.disks[diskNumber]
+	if d == nil || d.installing != installed {
+		return win32.ERROR_FILE_NOT_FOUND
 	}
 	for _, p := range d.layout.DriveLayout().Partitions {
 		if p.StartingOffset == offset && p.Length > 0 {

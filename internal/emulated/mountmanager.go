@@ -40,27 +40,23 @@ func (n *Node) volumeAtDevice(name string) *volume {
 	return nil
 }
 
-// mountManager is the open mount manager as a device.
-type mountManager struct{ device }
-
-func (h *mountManager) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	return h.control(code, func() (int, error) {
-		switch code {
-		case win32.IOCTL_MOUNTMGR_QUERY_POINTS:
-			asked, err := parsed(deviceside.ParseMountPoint(in))
-			if err != nil {
-				return 0, err
-			}
-			return h.node.queryPoints(asked, out)
-		case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
-			gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
-			if err != nil {
-				return 0, err
-			}
-			return 0, h.node.forgetMountAt(gone.Path)
+// answerMountManager answers a control code to the mount manager.
+func (n *Node) answerMountManager(code uint32, in, out []byte) (int, error) {
+	switch code {
+	case win32.IOCTL_MOUNTMGR_QUERY_POINTS:
+		asked, err := parsed(deviceside.ParseMountPoint(in))
+		if err != nil {
+			return 0, err
 		}
-		return 0, win32.ERROR_INVALID_FUNCTION
-	})
+		return n.queryPoints(asked, out)
+	case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
+		gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
+		if err != nil {
+			return 0, err
+		}
+		return 0, n.forgetMountAt(gone.Path)
+	}
+	return 0, win32.ERROR_INVALID_FUNCTION
 }
 
 // queryPoints answers with the volumes' names and drive letters that have what is asked for. None is an error.
@@ -83,15 +79,10 @@ func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
 			}
 		}
 	}
-	b := deviceside.MountPoints(points)
-	const header = 8
-	switch {
-	case len(points) == 0 || len(out) < header:
+	if len(points) == 0 || len(out) < headerBytes {
 		return 0, win32.ERROR_INVALID_PARAMETER
-	case len(out) < len(b):
-		return copy(out, b[:header]), win32.ERROR_MORE_DATA
 	}
-	return copy(out, b), nil
+	return putOrHeader(out, deviceside.MountPoints(points))
 }
 
 // forgetMountAt drops the record of a mount point that its remover tells the mount manager of.

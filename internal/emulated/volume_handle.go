@@ -16,17 +16,19 @@ import (
 
 // volumeHandle is a volume opened as a device.
 type volumeHandle struct {
-	device
+	*device
 	disk   *disk
 	id     guid.GUID
 	locked bool // by this handle
 }
 
-func openVolume(base device, v *volume) (kernel.Handle, error) {
+// open returns a handle on the volume.
+func (v *volume) open(as *device) (kernel.Handle, error) {
 	if v.lockedBy() != nil {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	h := &volumeHandle{device: base, disk: v.disk, id: v.id}
+	h := &volumeHandle{device: as, disk: v.disk, id: v.id}
+	as.answer, as.span = h.answer, h.span
 	v.disk.open[v.id] = append(v.disk.open[v.id], h)
 	return h, nil
 }
@@ -61,58 +63,43 @@ func (h *volumeHandle) volume() (*volume, error) {
 	return v, nil
 }
 
-// DeviceIoControl implements kernel.Handle with the volume's and the file system's control codes.
-func (h *volumeHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	return h.control(code, func() (int, error) {
-		v, err := h.volume()
-		switch {
-		case code == win32.IOCTL_VOLUME_ONLINE && !errors.Is(err, errVolumeGone):
-			h.node.online[h.id] = true
-			return 0, nil
-		case err != nil:
-			return 0, err
-		}
-		switch code {
-		case win32.IOCTL_VOLUME_IS_OFFLINE:
-			return 0, win32.ERROR_GEN_FAILURE // it is online; the page: STATUS_UNSUCCESSFUL
-		case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
-			return v.extents(out)
-		case win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME:
-			return put(out, deviceside.MountdevName(v.deviceName()))
-		case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
-			return put(out, cstruct.Encode(win32.StorageDeviceNumber{
-				DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.record.Number, PartitionNumber: v.number,
-			}))
-		case win32.IOCTL_DISK_GET_LENGTH_INFO:
-			return put(out, cstruct.Encode(v.knownLength()))
-		case win32.FSCTL_GET_NTFS_VOLUME_DATA:
-			return h.ntfsData(v, out)
-		case win32.FSCTL_LOCK_VOLUME:
-			return 0, h.lock(v)
-		case win32.FSCTL_DISMOUNT_VOLUME:
-			h.node.contents.dismount(h.id)
-			return 0, nil
-		case win32.FSCTL_EXTEND_VOLUME:
-			return 0, v.extend(in)
-		case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
-			return h.disk.query(code, in, out)
-		}
-		return 0, win32.ERROR_INVALID_FUNCTION
-	})
-}
-
-// extents returns only the count if the extent does not fit.
-func (v *volume) extents(out []byte) (int, error) {
-	b := deviceside.VolumeDiskExtents(
-		win32.VolumeDiskExtents{{DiskNumber: v.disk.record.Number, StartingOffset: v.offset, Length: v.length}})
-	const header = 8
-	if len(out) < header {
-		return 0, win32.ERROR_INSUFFICIENT_BUFFER
+// answer answers a control code to the volume or its file system.
+func (h *volumeHandle) answer(code uint32, in, out []byte) (int, error) {
+	v, err := h.volume()
+	switch {
+	case code == win32.IOCTL_VOLUME_ONLINE && !errors.Is(err, errVolumeGone):
+		h.node.online[h.id] = true
+		return 0, nil
+	case err != nil:
+		return 0, err
 	}
-	if len(out) < len(b) {
-		return copy(out, b[:header]), win32.ERROR_MORE_DATA
+	switch code {
+	case win32.IOCTL_VOLUME_IS_OFFLINE:
+		return 0, win32.ERROR_GEN_FAILURE // it is online; the page: STATUS_UNSUCCESSFUL
+	case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
+		return putOrHeader(out, deviceside.VolumeDiskExtents(win32.VolumeDiskExtents{
+			{DiskNumber: v.disk.record.Number, StartingOffset: v.offset, Length: v.length}}))
+	case win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME:
+		return put(out, deviceside.MountdevName(v.deviceName()))
+	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
+		return put(out, cstruct.Encode(win32.StorageDeviceNumber{
+			DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.record.Number, PartitionNumber: v.number,
+		}))
+	case win32.IOCTL_DISK_GET_LENGTH_INFO:
+		return put(out, cstruct.Encode(v.knownLength()))
+	case win32.FSCTL_GET_NTFS_VOLUME_DATA:
+		return h.ntfsData(v, out)
+	case win32.FSCTL_LOCK_VOLUME:
+		return 0, h.lock(v)
+	case win32.FSCTL_DISMOUNT_VOLUME:
+		h.node.contents.dismount(h.id)
+		return 0, nil
+	case win32.FSCTL_EXTEND_VOLUME:
+		return 0, v.extend(in)
+	case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
+		return h.disk.query(code, in, out)
 	}
-	return copy(out, b), nil
+	return 0, win32.ERROR_INVALID_FUNCTION
 }
 
 func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
@@ -144,31 +131,30 @@ func (h *volumeHandle) lock(v *volume) error {
 	return nil
 }
 
-// ReadAt implements kernel.Handle: the partition's bytes.
-func (h *volumeHandle) ReadAt(p []byte, offset int64) (int, error) {
-	return h.read(p, offset, func() (span, error) {
-		v, err := h.volume()
-		if err != nil {
-			return span{}, err
-		}
-		return span{v.disk, v.offset, v.length}, nil
-	})
+// span returns the partition.
+func (h *volumeHandle) span() (span, error) {
+	v, err := h.volume()
+	if err != nil {
+		return span{}, err
+	}
+	return span{v.disk, v.offset, v.length}, nil
 }
 
 // Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
 // the node's own writes are there already.
-func (h *volumeHandle) Flush() error {
-	_, err := h.call("FlushFileBuffers", h.object, func() (int, error) {
-		v, err := h.volume()
-		switch {
-		case err != nil:
-			return 0, err
-		case h.access&writeAccess == 0:
-			return 0, win32.ERROR_ACCESS_DENIED
-		case v.readOnly():
-			return 0, win32.ERROR_WRITE_PROTECT
-		}
-		return 0, nil
-	})
-	return err
+func (h *volumeHandle) Flush() (err error) {
+	defer h.node.call("FlushFileBuffers", h.object, &err)()
+	if err := h.usable(); err != nil {
+		return err
+	}
+	v, err := h.volume()
+	switch {
+	case err != nil:
+		return err
+	case h.access&writeAccess == 0:
+		return win32.ERROR_ACCESS_DENIED
+	case v.readOnly():
+		return win32.ERROR_WRITE_PROTECT
+	}
+	return nil
 }

@@ -9,24 +9,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
-// diskHandle is an open disk.
-type diskHandle struct {
-	device
-	disk *disk
-}
-
-// DeviceIoControl implements kernel.Handle with the disk's control codes.
-func (h *diskHandle) DeviceIoControl(code uint32, in, out []byte) (int, error) {
-	return h.control(code, func() (int, error) {
-		if !h.disk.attached() {
-			return 0, errVolumeGone
-		}
-		if change := diskChanges[code]; change != nil {
-			defer h.node.retireGone()
-			return change(h.disk, in, out)
-		}
-		return h.disk.query(code, in, out)
-	})
+// answer answers a control code to a disk.
+func (d *disk) answer(code uint32, in, out []byte) (int, error) {
+	if !d.attached() {
+		return 0, errVolumeGone
+	}
+	if change := diskChanges[code]; change != nil {
+		defer d.node.retireGone()
+		return change(d, in, out)
+	}
+	return d.query(code, in, out)
 }
 
 // diskChanges are the handlers of the control codes that change a disk.
@@ -157,12 +149,10 @@ func (d *disk) uniqueID() (u win32.StorageUniqueID) {
 	return u
 }
 
-// ReadAt implements kernel.Handle: the disk's bytes, even while it is offline.
-func (h *diskHandle) ReadAt(p []byte, offset int64) (int, error) {
-	return h.read(p, offset, func() (span, error) {
-		if !h.disk.attached() {
-			return span{}, errVolumeGone
-		}
-		return span{h.disk, 0, h.disk.image.Size}, nil
-	})
+// span returns all of the disk, even while it is offline.
+func (d *disk) span() (span, error) {
+	if !d.attached() {
+		return span{}, errVolumeGone
+	}
+	return span{d, 0, d.image.Size}, nil
 }
