@@ -17,11 +17,9 @@ const (
 // ISCSITargetPortalInfo encodes an ISCSI_TARGET_PORTAL_INFOW, 1544 bytes.
 func ISCSITargetPortalInfo(p win32.ISCSITargetPortalInfo) []byte {
 	b := make(cstruct.Buffer, win32.SizeofISCSITargetPortalInfo)
-	b.PutText(0, maxISCSIText, p.InitiatorName)         // InitiatorName
-	b.PutU32(512, p.InitiatorPort)                      // InitiatorPortNumber
-	b.PutText(516, maxISCSIText, p.Portal.SymbolicName) // SymbolicName
-	b.PutText(1028, maxISCSIText, p.Portal.Address)     // Address
-	b.PutU16(1540, p.Portal.Socket)                     // Socket
+	b.PutText(0, maxISCSIText, p.InitiatorName) // InitiatorName
+	b.PutU32(512, p.InitiatorPort)              // InitiatorPortNumber
+	copy(b[516:], p.Portal.Bytes())             // SymbolicName, Address, Socket
 	return b
 }
 

@@ -79,11 +79,6 @@ func DecodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...st
 // BusType is a value of STORAGE_BUS_TYPE.
 type BusType uint32
 
-// Parse sets the bus type from a name, in any case and without the prefix BusType.
-func (b *BusType) Parse(name string) error {
-	return strictyaml.At(b.UnmarshalYAML(func(into any) error { *into.(*string) = name; return nil }), "busType")
-}
-
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (b *BusType) UnmarshalYAML(decode func(any) error) error {
 	var i uint8
