@@ -172,26 +172,14 @@ func Digest(t testing.TB, path string) string {
 }
 
 func digest(sum io.Writer, f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	zeros, buffer := make([]byte, 4096), make([]byte, 256<<10)
-	for at, end := int64(0), int64(0); ; {
-		if at == end {
-			if at, end, err = hostfiles.NextData(f, at, info.Size()); err != nil || at == end {
-				return err
-			}
-		}
-		data := buffer[:min(int64(len(buffer)), end-at)]
-		if _, err := f.ReadAt(data, at); err != nil {
-			return err
-		}
+	zeros := make([]byte, 4096)
+	return hostfiles.EachData(f, func(at int64, data []byte) error {
 		for block := range slices.Chunk(data, len(zeros)) {
 			if !bytes.Equal(block, zeros[:len(block)]) {
 				_, _ = fmt.Fprintf(sum, "%d:%x", at, block)
 			}
 			at += int64(len(block))
 		}
-	}
+		return nil
+	})
 }

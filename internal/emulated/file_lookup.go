@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"sort"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
@@ -106,7 +105,7 @@ func (h *fileHandle) readEntries() error {
 		}
 	}
 	sort.Slice(names, func(i, j int) bool {
-		a, b := strings.Map(hostfiles.Upper, names[i]), strings.Map(hostfiles.Upper, names[j])
+		a, b := hostfiles.Upper(names[i]), hostfiles.Upper(names[j])
 		return a < b || a == b && names[i] < names[j]
 	})
 	for _, name := range names {

@@ -137,12 +137,13 @@ func find(dir *os.Root, name string) (stored string, info os.FileInfo, err error
 	if err == nil && !ignoresCase || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return name, info, err
 	}
+	upper := Upper(name)
 	err = EveryName(dir, func(candidate string) error {
 		switch {
 		case candidate == name:
 			stored = name
 			return errFound
-		case !IsReserved(candidate) && SameName(name, candidate) && (stored == "" || candidate < stored):
+		case !IsReserved(candidate) && Upper(candidate) == upper && (stored == "" || candidate < stored):
 			stored = candidate
 		}
 		return nil

@@ -42,19 +42,6 @@ type DamagedError struct {
 	Advice  string // what a person can do
 }
 
-// InUseError means that another process runs the node of this state directory.
-type InUseError struct {
-	Dir string
-	PID int // 0 if the holder's number could not be read
-}
-
-func (e *InUseError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("state directory %s is in use by another process", e.Dir)
-	}
-	return fmt.Sprintf("state directory %s is in use by process %d", e.Dir, e.PID)
-}
-
 // Damaged returns a *DamagedError.
 func Damaged(file, problem, advice string) error { return &DamagedError{file, problem, advice} }
 

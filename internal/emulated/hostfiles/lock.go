@@ -3,6 +3,8 @@
 package hostfiles
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,8 +28,8 @@ func LockDir(dir string) (*os.File, error) {
 		}
 		text := make([]byte, 32)
 		n, _ := f.ReadAt(text, 0) // without the number the error is still right
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
-		return nil, &InUseError{Dir: dir, PID: pid}
+		return nil, fmt.Errorf("state directory %s is in use by process %s", dir,
+			cmp.Or(strings.TrimSpace(string(text[:n])), "?"))
 	}
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

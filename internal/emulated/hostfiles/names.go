@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // maxNameUnits is how many UTF-16 units a file name may have on NTFS.
@@ -34,27 +33,16 @@ func IsFileName(name string) bool {
 }
 
 // SameName compares names like NTFS: unit by unit in upper case.
-func SameName(a, b string) bool {
-	if a == b {
-		return true
-	}
-	for a != "" && b != "" {
-		ra, na := utf8.DecodeRuneInString(a)
-		rb, nb := utf8.DecodeRuneInString(b)
-		if Upper(ra) != Upper(rb) {
-			return false
-		}
-		a, b = a[na:], b[nb:]
-	}
-	return a == b
-}
+func SameName(a, b string) bool { return a == b || Upper(a) == Upper(b) }
 
-// Upper returns the upper-case form of one UTF-16 unit. On NTFS, characters of two units have none.
-func Upper(r rune) rune {
-	if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
-		return up
-	}
-	return r
+// Upper returns the upper-case form of a name. On NTFS, characters of two UTF-16 units have none.
+func Upper(name string) string {
+	return strings.Map(func(r rune) rune {
+		if up := unicode.ToUpper(r); r <= 0xFFFF && up <= 0xFFFF {
+			return up
+		}
+		return r
+	}, name)
 }
 
 // ReservedPrefix begins the names of files with data that a plain directory cannot hold. Such names cannot be seen,

@@ -52,9 +52,23 @@ func (h *Host) Fill(out, in *os.File) error {
 	if err := h.Truncate(out, info.Size()); err != nil {
 		return err
 	}
+	return EachData(in, func(at int64, part []byte) error {
+		if len(bytes.TrimLeft(part, "\x00")) == 0 {
+			return nil
+		}
+		return h.WriteAt(out, part, at)
+	})
+}
+
+// EachData calls do with the parts of a file that may have data, in their order, until it fails.
+func EachData(f *os.File, do func(at int64, part []byte) error) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	buffer := make([]byte, 1<<20)
 	for end := int64(0); ; {
-		at, next, err := NextData(in, end, info.Size())
+		at, next, err := NextData(f, end, info.Size())
 		if err != nil {
 			return err
 		}
@@ -63,13 +77,11 @@ func (h *Host) Fill(out, in *os.File) error {
 		}
 		for ; at < end; at += int64(len(buffer)) {
 			part := buffer[:min(int64(len(buffer)), end-at)]
-			if _, err := in.ReadAt(part, at); err != nil && !errors.Is(err, io.EOF) {
+			n, err := f.ReadAt(part, at)
+			if err != nil && !errors.Is(err, io.EOF) { // it has become shorter
 				return err
 			}
-			if len(bytes.TrimLeft(part, "\x00")) == 0 {
-				continue
-			}
-			if err := h.WriteAt(out, part, at); err != nil {
+			if err := do(at, part[:n]); err != nil {
 				return err
 			}
 		}
