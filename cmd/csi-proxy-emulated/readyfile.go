@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
 // readyFile is the path of a file that exists while the agent serves, for programs that cannot read its standard
@@ -19,28 +21,17 @@ func (f readyFile) appear(endpoints int) error {
 	if f == "" {
 		return nil
 	}
-	temporary := string(f) + ".new"
-	err := writeNew(temporary, fmt.Appendf(nil, "ready %d\n", endpoints))
-	if err == nil {
-		err = os.Rename(temporary, string(f))
-	}
+	host := &hostfiles.Host{}
+	err := host.InParent(string(f), func(dir *os.Root, name string) error {
+		return host.ReplaceIn(dir, name, name+".new", func(file *os.File) error {
+			_, err := fmt.Fprintf(file, "ready %d\n", endpoints)
+			return errors.Join(err, file.Chmod(0o644)) //nolint:gosec // it is for others to read
+		})
+	})
 	if err != nil {
 		return fmt.Errorf("cannot write the ready file: %w", err)
 	}
 	return nil
-}
-
-// writeNew writes a new file, after removing whatever is at the path.
-func writeNew(path string, content []byte) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // it is for others to read
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Close())
 }
 
 // disappear removes the file, even one that a killed agent left. A missing file, or none, is not an error.
