@@ -13,7 +13,6 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -130,7 +129,7 @@ func (f *facts) linksAndShares() {
 		f.look(api.Part_PART_STAGED, "the volumes that are staged on shares", func(ctx context.Context) error {
 			targets, err := f.node.SMB.Targets(ctx)
 			for _, m := range f.answer.GetMappings() {
-				m.Targets = targets[shareKey(m)]
+				m.Targets = targets[winfs.MappingKey(m.GetRemotePath())]
 			}
 			return err
 		})
@@ -141,7 +140,7 @@ func (f *facts) linksAndShares() {
 	f.look(api.Part_PART_SHARES, "the shares behind links", func(ctx context.Context) error {
 		failures, err := f.node.SMB.Look(ctx, links.Shares)
 		for _, m := range f.answer.GetMappings() {
-			if failure := failures[shareKey(m)]; failure != nil {
+			if failure := failures[winfs.MappingKey(m.GetRemotePath())]; failure != nil {
 				var code win32.Errno
 				isCode := errors.As(failure, &code)
 				m.Error, m.Win32Code = failure.Error(), uint32(code)
@@ -150,9 +149,4 @@ func (f *facts) linksAndShares() {
 		}
 		return err
 	})
-}
-
-// shareKey returns the key of the share that a mapping is of.
-func shareKey(m *api.SMBMapping) string {
-	return winfs.MappingKey(kernel.SMBGlobalMapping{RemotePath: m.GetRemotePath()})
 }

@@ -35,12 +35,9 @@ type Links struct {
 
 // ShareLink is a link to a share.
 type ShareLink struct {
-	At     winpath.Path
-	Target winpath.Target
+	At    winpath.Path
+	Share winpath.UNC
 }
-
-// Key returns the share: \\server\share in lower case.
-func (l ShareLink) Key() string { return winfs.ShareKey(l.Target.Server, l.Target.Share) }
 
 // Links searches the working directories, not mounted volumes, for mount points and links. With an error, it returns
 // what it found before.
@@ -196,16 +193,16 @@ func (s *linkSearch) follow(at winfs.Stat, path winpath.Path) (*api.Link, error)
 		link.Kind, link.Target = api.Target_TARGET_VOLUME, to.Volume.String()
 		link.Missing = !s.op.fs.VolumePresent(to.Volume)
 	case winpath.TargetUNC:
-		to := ShareLink{path, to}
-		link.Kind, link.Target = api.Target_TARGET_SHARE, to.Key()
-		mapping, err := s.op.fs.Mapping(to.Key())
+		key := to.UNC.Key()
+		link.Kind, link.Target = api.Target_TARGET_SHARE, key
+		mapping, err := s.op.fs.Mapping(key)
 		if err != nil {
 			return nil, err
 		}
 		// Whether a mapped share answers shows only to those that enter it.
 		link.Missing = mapping == nil
-		if !link.Missing && !slices.ContainsFunc(s.shares, func(l ShareLink) bool { return l.Key() == to.Key() }) {
-			s.shares = append(s.shares, to)
+		if !link.Missing && !slices.ContainsFunc(s.shares, func(l ShareLink) bool { return l.Share.Key() == key }) {
+			s.shares = append(s.shares, ShareLink{path, to.UNC})
 		}
 	case winpath.TargetLocal:
 		link.Kind, link.Target = api.Target_TARGET_PATH, to.Path.String()

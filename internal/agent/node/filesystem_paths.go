@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"strings"
 
 	api "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
@@ -102,12 +101,11 @@ func pathNotFound(path winpath.Path, err error) error {
 }
 
 // askShare looks whether the target of a link to a share exists. It asks once for all, for at most answerTime.
-func (o *op) askShare(target winpath.Target, at winpath.Path) error {
+func (o *op) askShare(share winpath.UNC, at winpath.Path) error {
 	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
-	where := strings.Join(append([]string{winfs.ShareKey(target.Server, target.Share)}, target.Rest...), `\`)
-	return o.node.change(ctx, operation.On("AskShare", operation.ShareContact(where)),
-		func(o *op) error { return o.fs.OpenShare(target, at, winfs.Walk{}) })
+	return o.node.change(ctx, operation.On("AskShare", operation.ShareContact(share)),
+		func(o *op) error { return o.fs.OpenShare(share, at, winfs.Walk{}) })
 }
 
 // CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's

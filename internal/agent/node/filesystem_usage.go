@@ -5,13 +5,11 @@ package node
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -28,13 +26,12 @@ func (o *op) volumeUsage(id winpath.VolumeID) (Usage, error) {
 }
 
 // shareUsage asks the server of a share as askShare does: for at most answerTime, and once for concurrent callers.
-func (o *op) shareUsage(target winpath.Target, at winpath.Path) (Usage, error) {
-	key := winfs.ShareKey(target.Server, target.Share)
-	where := strings.Join(append([]string{key}, target.Rest...), `\`)
+func (o *op) shareUsage(share winpath.UNC, at winpath.Path) (Usage, error) {
+	key := share.Key()
 	ctx, cancel := context.WithTimeout(o.run.Context, answerTime)
 	defer cancel()
-	space, err := changeTo(ctx, o.node, operation.On("AskShareSpace", operation.ShareContact(where)),
-		func(o *op) (win32.FileFsFullSize, error) { return o.fs.ShareSpace(target, at) })
+	space, err := changeTo(ctx, o.node, operation.On("AskShareSpace", operation.ShareContact(share)),
+		func(o *op) (win32.FileFsFullSize, error) { return o.fs.ShareSpace(share, at) })
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return Usage{}, errdefs.Unavailable.WrapErrorf(err, reason.NotAnswering,

@@ -96,7 +96,7 @@ func (o *op) folderAnswers(share winpath.UNC) bool {
 	if len(share.Rest) == 0 {
 		return false
 	}
-	err := o.openOnShare(winfs.ShareRoot(winfs.ShareKey(share.Server, share.Share))+share.Rest[0], 0)
+	err := o.openOnShare(winfs.ShareRoot(share.Key())+share.Rest[0], 0)
 	return err == nil || errdefs.IsMissing(err)
 }
 

@@ -118,7 +118,7 @@ func (o *op) conflict(key string, cause error) error {
 	holder := "the session does not belong to a global mapping"
 	mappings, _ := o.fs.Mappings() // on failure the message just says less
 	for _, m := range mappings {
-		if other := winfs.MappingKey(m); serverOf(other) == server && other != key {
+		if other := winfs.MappingKey(m.RemotePath); serverOf(other) == server && other != key {
 			holder = "the share " + other + " is mapped with those"
 			break
 		}

@@ -43,7 +43,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	key := winfs.ShareKey(share.Server, share.Share)
+	key := share.Key()
 	what := operation.On("NewSmbGlobalMapping", operation.Share(key))
 	what.Arguments = strings.Join(share.Rest, `\`)
 	what.Credentials = s.node.operations.CredentialKey(userName, password)
@@ -81,7 +81,7 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	key := winfs.ShareKey(share.Server, share.Share)
+	key := share.Key()
 	return &api.RemoveSmbGlobalMappingResponse{}, s.node.do(ctx,
 		operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
 		func(o *op) error { return o.withShare(key, winpath.Path{}, (*sharing).release) })
@@ -93,8 +93,7 @@ func linkToShare(at winpath.Path, share winpath.UNC) *winfs.DirectoryLink {
 	return &winfs.DirectoryLink{
 		At: at, Substitute: `\??\UNC` + readable[1:], Print: readable,
 		Same: func(t winpath.Target) bool {
-			there := winpath.UNC{Server: t.Server, Share: t.Share, Rest: t.Rest}
-			return t.Kind == winpath.TargetUNC && winpath.Fold(there.String()) == winpath.Fold(share.String())
+			return t.Kind == winpath.TargetUNC && winpath.Fold(t.UNC.String()) == winpath.Fold(share.String())
 		},
 	}
 }
@@ -106,25 +105,25 @@ func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, er
 		failures, silent, seen := map[string]error{}, map[string]error{}, map[string]int{}
 		var rounds [2][]ShareLink // a server that is silent about its first share is not asked about the others
 		for _, l := range links {
-			server := serverOf(l.Key())
+			server := serverOf(l.Share.Key())
 			rounds[seen[server]] = append(rounds[seen[server]], l)
 			seen[server] = 1
 		}
 		for _, round := range rounds {
 			round = slices.DeleteFunc(round, func(l ShareLink) bool {
-				why, known := silent[serverOf(l.Key())]
+				why, known := silent[serverOf(l.Share.Key())]
 				if known {
-					failures[l.Key()] = why
+					failures[l.Share.Key()] = why
 				}
 				return known
 			})
-			for i, a := range forEach(o, round, func(l ShareLink) operation.Object { return operation.Share(l.Key()) },
+			for i, a := range forEach(o, round, func(l ShareLink) operation.Object { return operation.Share(l.Share.Key()) },
 				func(o *op, l ShareLink) (struct{}, error) { return struct{}{}, o.lookIntoShare(l) }) {
 				if a.Err != nil {
-					failures[round[i].Key()] = a.Err
+					failures[round[i].Share.Key()] = a.Err
 				}
 				if unreachable(a.Err) || errdefs.HasReason(a.Err, reason.NotAnswering) {
-					silent[serverOf(round[i].Key())] = a.Err
+					silent[serverOf(round[i].Share.Key())] = a.Err
 				}
 			}
 		}
@@ -135,7 +134,7 @@ func (s *SMB) Look(ctx context.Context, links []ShareLink) (map[string]error, er
 // lookIntoShare fails if the share behind a link does not let this node in. A directory that is missing there, and a
 // mapping that has just been removed, are no failures of the mapping.
 func (o *op) lookIntoShare(l ShareLink) error {
-	err := o.fs.OpenShare(l.Target, l.At, winfs.Walk{Look: true})
+	err := o.fs.OpenShare(l.Share, l.At, winfs.Walk{Look: true})
 	var e *errdefs.Error
 	switch {
 	case errdefs.IsMissing(err) || errors.As(err, &e) && e.Reason == reason.LinkRefused:
@@ -143,10 +142,10 @@ func (o *op) lookIntoShare(l ShareLink) error {
 	case err != nil && !errdefs.IsDenied(err):
 		return err
 	}
-	mapping, listErr := o.mappingAfterUse(l.Key(), nil, func() bool { return err == nil })
+	mapping, listErr := o.mappingAfterUse(l.Share.Key(), nil, func() bool { return err == nil })
 	if listErr == nil && mapping != nil && mapping.Status == win32.SMB_MAPPING_DISCONNECTED {
 		return errdefs.Unauthenticated.Errorf(reason.InvalidCredentials,
-			"the share %s is mapped without its credentials, as after a restart of Windows", l.Key())
+			"the share %s is mapped without its credentials, as after a restart of Windows", l.Share.Key())
 	}
 	return err
 }

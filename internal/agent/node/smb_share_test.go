@@ -20,7 +20,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -181,7 +180,7 @@ func FuzzParseRemote(f *testing.F) {
 		if err != nil || again.String() != share.String() {
 			t.Errorf("%q reads as %q, and that as %q, %v", text, share, again, err)
 		}
-		key := winfs.ShareKey(share.Server, share.Share)
+		key := share.Key()
 		if strings.Count(key, `\`) != 3 || strings.ContainsAny(key, "/*?\"<>|\x00") ||
 			serverOf(key) != winpath.Fold(share.Server) {
 			t.Errorf("%q has the key %q", text, key)

@@ -45,8 +45,8 @@ func (s *Steps) GetVolume(ctx context.Context, r *api.GetVolumeRequest) (*api.Ge
 				}
 				return v, err
 			}
-			if target, ok := end.Share(); ok {
-				return o.shareState(target, at, path)
+			if share, ok := end.Share(); ok {
+				return o.shareState(share, at, path)
 			}
 			return abnormal(errdefs.NotFound, reason.NotMounted, "neither a volume nor a share is mounted at %s", path), nil
 		})
@@ -83,8 +83,8 @@ func (o *op) volumeState(id winpath.VolumeID, path winpath.Path) (*api.GetVolume
 }
 
 // shareState asks a share's server for the sizes. If only they cannot be had, the share itself is asked once more.
-func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetVolumeResponse, error) {
-	usage, err := o.shareUsage(target, at)
+func (o *op) shareState(share winpath.UNC, at, path winpath.Path) (*api.GetVolumeResponse, error) {
+	usage, err := o.shareUsage(share, at)
 	switch {
 	case err == nil:
 		return stateOf("share", usage, path), nil
@@ -95,7 +95,7 @@ func (o *op) shareState(target winpath.Target, at, path winpath.Path) (*api.GetV
 	case errdefs.HasReason(err, reason.LinkRefused), errdefs.IsMissing(err):
 		return abnormal(errdefs.NotFound, reason.NotMounted, "the share at %s: %v", path, err), nil
 	}
-	if o.askShare(target, at) == nil {
+	if o.askShare(share, at) == nil {
 		return &api.GetVolumeResponse{Code: int32(errdefs.Unavailable),
 			Message: fmt.Sprintf("the share at %s answers, without its sizes: %v", path, err)}, nil
 	}

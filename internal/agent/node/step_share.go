@@ -13,7 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
@@ -67,7 +66,7 @@ func (o *op) stageShare(share winpath.UNC, target winpath.Path, user string, pas
 		o.log().Error(err, "The record of a share is replaced", "path", target)
 	}
 	first := err != nil
-	return o.onShare(winfs.ShareKey(share.Server, share.Share), target, func(s *sharing) error {
+	return o.onShare(share.Key(), target, func(s *sharing) error {
 		// The record comes first: a crash between a mapping and its record would leave the mapping behind.
 		if err := log.Put(records.Use, records.Record{Remote: share.String(), Target: target.String()}); err != nil {
 			return recordError(err)
@@ -171,7 +170,7 @@ func keyOf(remote string) string {
 	if err != nil {
 		return ""
 	}
-	return winfs.ShareKey(share.Server, share.Share)
+	return share.Key()
 }
 
 // linked reports whether a link is at the path of a staged share, or a mounted volume. Kubelet's directory, which it

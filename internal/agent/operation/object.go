@@ -70,8 +70,8 @@ func Path(p winpath.Path) Object { return Object{class: pathClass, name: p.Strin
 func Share(key string) Object { return Object{class: shareClass, name: key} }
 
 // ShareContact returns the object for a directory on a share whose existence the server is asked about.
-func ShareContact(path string) Object {
-	return Object{class: shareContact, name: path, fold: winpath.Fold(path)}
+func ShareContact(path winpath.UNC) Object {
+	return Object{class: shareContact, name: path.String(), fold: winpath.Fold(path.String())}
 }
 
 // Target returns the object for an iSCSI target.

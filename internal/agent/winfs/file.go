@@ -39,12 +39,12 @@ func (s Stat) MountedVolume() (id winpath.VolumeID, ok bool) {
 }
 
 // Share returns where a link to a share leads.
-func (s Stat) Share() (target winpath.Target, ok bool) {
+func (s Stat) Share() (share winpath.UNC, ok bool) {
 	if s.Reparse == nil {
-		return winpath.Target{}, false
+		return winpath.UNC{}, false
 	}
 	target, err := TargetOf(s.Reparse)
-	return target, err == nil && target.Kind == winpath.TargetUNC
+	return target.UNC, err == nil && target.Kind == winpath.TargetUNC
 }
 
 // File is an open file, directory or link, never what it leads to. Its location closes the handle.

@@ -61,7 +61,7 @@ func leadsTo(s winfs.Stat) string {
 		return id.String()
 	}
 	if target, ok := s.Share(); ok {
-		return winfs.ShareKey(target.Server, target.Share)
+		return target.Key()
 	}
 	return ""
 }

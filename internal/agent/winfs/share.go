@@ -19,9 +19,6 @@ import (
 // share is not even contacted: that would send the node's own credentials to a server of a workload's choice. A walk
 // holds the share until its last file is closed: see shareGuard. Other programs can still remove the mapping.
 
-// ShareKey returns the same text for all spellings of a share, as shares are mapped: \\server\share in lower case.
-func ShareKey(server, share string) string { return winpath.Fold(`\\` + server + `\` + share) }
-
 // ShareRoot returns the root directory of a share for OpenFile.
 func ShareRoot(key string) string { return `\\?\UNC` + key[1:] + `\` }
 
@@ -53,25 +50,23 @@ func (fs *FS) Mapping(key string) (*kernel.SMBGlobalMapping, error) {
 		return nil, err
 	}
 	for _, m := range mappings {
-		if MappingKey(m) == key {
+		if MappingKey(m.RemotePath) == key {
 			return &m, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // no mapping is an answer
 }
 
-// MappingKey returns the key of the share that a mapping is of.
-func MappingKey(m kernel.SMBGlobalMapping) string {
-	return winpath.Fold(strings.TrimSuffix(m.RemotePath, `\`))
-}
+// MappingKey returns the key of the share that a mapping with this remote path is of.
+func MappingKey(remotePath string) string { return winpath.Fold(strings.TrimSuffix(remotePath, `\`)) }
 
 // enterShare continues the walk from a link to a mapped share. Workloads write there, as in a mounted volume.
-func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Walk) error {
-	key := ShareKey(target.Server, target.Share)
-	if why := NotFileShare(target.Server, target.Share); why != "" {
+func (fs *FS) enterShare(loc *Location, name string, share winpath.UNC, w Walk) error {
+	key := share.Key()
+	if why := NotFileShare(share.Server, share.Share); why != "" {
 		return refusedLink(loc.Path, name, "it leads to "+key+": "+why)
 	}
-	if err := fs.scope.Server(target.Server); err != nil {
+	if err := fs.scope.Server(share.Server); err != nil {
 		return err
 	}
 	// from here on, a hang is one of the server, or of the removal of its mapping
@@ -91,7 +86,7 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 		return refusedLink(loc.Path, name, "it leads to the share "+key+", which is not mapped")
 	}
 	w.Create = false // a caller may not make the link's own target
-	rest := target.Rest
+	rest := share.Rest
 	root, err := fs.kernel.OpenFile(nil, ShareRoot(key), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if errdefs.IsDenied(err) && len(rest) > 0 {
 		root, err = fs.openBelowRoot(key, rest[0],
@@ -111,10 +106,10 @@ func (fs *FS) enterShare(loc *Location, name string, target winpath.Target, w Wa
 }
 
 // OpenShare opens the directory on a share to which the link at a path leads, and closes it.
-func (fs *FS) OpenShare(target winpath.Target, at winpath.Path, w Walk) error {
+func (fs *FS) OpenShare(share winpath.UNC, at winpath.Path, w Walk) error {
 	loc := &Location{Path: at, fs: fs}
 	defer loc.Close()
-	return fs.enterShare(loc, at.Base(), target, w)
+	return fs.enterShare(loc, at.Base(), share, w)
 }
 
 // openBelowRoot opens a directory in the root of a share whose root itself denies access. It fails for a link.
@@ -143,10 +138,10 @@ func OnShare(l *File) bool {
 }
 
 // ShareSpace asks the file system behind the directory on a share, to which the link at a path leads, for its sizes.
-func (fs *FS) ShareSpace(target winpath.Target, at winpath.Path) (win32.FileFsFullSize, error) {
+func (fs *FS) ShareSpace(share winpath.UNC, at winpath.Path) (win32.FileFsFullSize, error) {
 	loc := &Location{Path: at, fs: fs}
 	defer loc.Close()
-	if err := fs.enterShare(loc, at.Base(), target, Walk{}); err != nil {
+	if err := fs.enterShare(loc, at.Base(), share, Walk{}); err != nil {
 		return win32.FileFsFullSize{}, err
 	}
 	var buffer [win32.SizeofFileFsFullSize]byte

@@ -50,8 +50,8 @@ func TestNamesOfFileShares(t *testing.T) {
 			}
 		}
 	}
-	if key := winfs.ShareKey("FS.Emulated", "Share"); key != share ||
-		winfs.MappingKey(kernel.SMBGlobalMapping{RemotePath: `\\FS.emulated\SHARE\`}) != share {
+	if key := (winpath.UNC{Server: "FS.Emulated", Share: "Share"}).Key(); key != share ||
+		winfs.MappingKey(`\\FS.emulated\SHARE\`) != share {
 		t.Errorf("the key is %q", key)
 	}
 }
@@ -74,10 +74,10 @@ func TestOpenShare(t *testing.T) {
 		n.check(err)
 		at := n.path(pods + `\share`)
 		for verb, open := range map[string]func(files *winfs.FS) error{
-			"OpenShare": func(files *winfs.FS) error { return files.OpenShare(target, at, winfs.Walk{}) },
-			"a look":    func(files *winfs.FS) error { return files.OpenShare(target, at, winfs.Walk{Look: true}) },
+			"OpenShare": func(files *winfs.FS) error { return files.OpenShare(target.UNC, at, winfs.Walk{}) },
+			"a look":    func(files *winfs.FS) error { return files.OpenShare(target.UNC, at, winfs.Walk{Look: true}) },
 			"ShareSpace": func(files *winfs.FS) error {
-				size, err := files.ShareSpace(target, at)
+				size, err := files.ShareSpace(target.UNC, at)
 				if total, _, ok := size.Space(); err == nil && (!ok || total != 1<<40) {
 					t.Errorf("%s has %d bytes", name, total)
 				}
@@ -174,7 +174,7 @@ func (g *guarded) mapped() bool {
 	synctest.Wait()
 	mappings, err := g.SMBGlobalMappings()
 	g.check(err)
-	return slices.ContainsFunc(mappings, func(m kernel.SMBGlobalMapping) bool { return winfs.MappingKey(m) == share })
+	return slices.ContainsFunc(mappings, func(m kernel.SMBGlobalMapping) bool { return winfs.MappingKey(m.RemotePath) == share })
 }
 
 // A mapping is not removed while a walk is on its share, so that no server is met without one, and no walk begins while

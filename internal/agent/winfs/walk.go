@@ -246,7 +246,7 @@ func (fs *FS) followReparse(
 		}
 		return &target.Path, nil
 	case target.Kind == winpath.TargetUNC:
-		return nil, fs.enterShare(loc, name, target, w)
+		return nil, fs.enterShare(loc, name, target.UNC, w)
 	default:
 		return nil, refusedLink(loc.Path, name, "it is a relative link")
 	}

@@ -158,8 +158,8 @@ func FuzzParseSubstituteName(f *testing.F) {
 				t.Errorf("%q leads to %s", name, target.Path)
 			}
 		case TargetUNC:
-			parts = append(parts, target.Server, target.Share)
-			u := UNC{target.Server, target.Share, target.Rest}
+			u := target.UNC
+			parts = append([]string{u.Server, u.Share}, u.Rest...)
 			again, err := ParseUNC(u.String())
 			if err != nil || again.String() != u.String() {
 				t.Errorf("%q leads to %s, which parses as %s, %v", name, u, again, err)

@@ -21,9 +21,8 @@ type Target struct {
 	Kind   TargetKind
 	Volume VolumeID // TargetVolume
 	Path   Path     // TargetLocal
-	Server string   // TargetUNC
-	Share  string   // TargetUNC
-	Rest   []string // TargetVolume, TargetUNC: the components below the volume's root or the share
+	Rest   []string // TargetVolume: the components below the volume's root
+	UNC    UNC      // TargetUNC
 	Text   string   // TargetRelative: the path as stored, with . and .. and unchecked
 }
 
@@ -78,7 +77,7 @@ func parseUNCTarget(s, rest string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return Target{Kind: TargetUNC, Server: u.Server, Share: u.Share, Rest: u.Rest}, nil
+	return Target{Kind: TargetUNC, UNC: u}, nil
 }
 
 // splitBelow splits and checks the components below a volume or share. One trailing separator is dropped.

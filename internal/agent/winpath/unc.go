@@ -41,6 +41,9 @@ func splitUNC(whole, rest string) (UNC, error) {
 // Root returns the share itself: \\server\share.
 func (u UNC) Root() string { return `\\` + u.Server + `\` + u.Share }
 
+// Key returns the same text for all spellings of the share, as shares are mapped: \\server\share in lower case.
+func (u UNC) Key() string { return Fold(u.Root()) }
+
 // String returns the path without a trailing separator: \\server\share\dir.
 func (u UNC) String() string {
 	return strings.Join(append([]string{u.Root()}, u.Rest...), `\`)
