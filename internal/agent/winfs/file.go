@@ -68,7 +68,7 @@ func (fs *FS) Exists(path winpath.Path) (bool, error) {
 		}
 	}
 	// what the object's own list may not allow, its directory's does
-	loc, _, err := fs.walkTo(path, root, rest, Walk{}, kernel.OpenOptions{Asynchronous: true}, Walk{}.links())
+	loc, _, err := fs.walkTo(path, root, rest, Walk{}, kernel.OpenOptions{Asynchronous: true})
 	if errdefs.IsMissing(err) {
 		return false, nil
 	}
@@ -79,12 +79,10 @@ func (fs *FS) Exists(path winpath.Path) (bool, error) {
 }
 
 // Stat examines the object at a path.
-func (fs *FS) Stat(path winpath.Path) (Stat, error) {
-	return fs.stat(path, Walk{}.links())
-}
+func (fs *FS) Stat(path winpath.Path) (Stat, error) { return fs.stat(path, Walk{}) }
 
-func (fs *FS) stat(path winpath.Path, links *int) (Stat, error) {
-	loc, l, err := fs.openAt(path, Walk{}, 0, links)
+func (fs *FS) stat(path winpath.Path, w Walk) (Stat, error) {
+	loc, l, err := fs.OpenAt(path, w, 0)
 	if err != nil {
 		return Stat{}, err
 	}

@@ -11,21 +11,21 @@ import (
 // Resolve follows links at a path, as far as they lead to paths of the node. It returns where they end, and what is
 // there: no link, a mount point, or a link to a share.
 func (fs *FS) Resolve(path winpath.Path) (winpath.Path, Stat, error) {
-	links := Walk{}.links()
-	s, err := fs.stat(path, links)
+	w := Walk{}.begun()
+	s, err := fs.stat(path, w)
 	if err != nil {
 		return path, s, err
 	}
-	return fs.resolve(s, path, links, fs.stat)
+	return fs.resolve(s, path, w, fs.stat)
 }
 
 // ResolveFrom is Resolve for a path at which the object was found already.
 func (fs *FS) ResolveFrom(s Stat, at winpath.Path) (winpath.Path, Stat, error) {
-	return fs.resolve(s, at, Walk{}.links(), fs.stat)
+	return fs.resolve(s, at, Walk{}.begun(), fs.stat)
 }
 
-func (fs *FS) resolve(s Stat, at winpath.Path, links *int,
-	look func(at winpath.Path, links *int) (Stat, error)) (winpath.Path, Stat, error) {
+func (fs *FS) resolve(s Stat, at winpath.Path, w Walk,
+	look func(at winpath.Path, w Walk) (Stat, error)) (winpath.Path, Stat, error) {
 	for {
 		_, mounted := s.MountedVolume()
 		_, share := s.Share()
@@ -33,21 +33,21 @@ func (fs *FS) resolve(s Stat, at winpath.Path, links *int,
 			return at, s, nil
 		}
 		var err error
-		if at, err = fs.linkTarget(s, at, links); err != nil {
+		if at, err = fs.linkTarget(s, at, w); err != nil {
 			return at, s, err
 		}
-		if s, err = look(at, links); err != nil {
+		if s, err = look(at, w); err != nil {
 			return at, s, err
 		}
 	}
 }
 
 // linkTarget returns the target of the link at a path. The target must itself be acceptable to the path policy.
-func (fs *FS) linkTarget(s Stat, at winpath.Path, links *int) (winpath.Path, error) {
+func (fs *FS) linkTarget(s Stat, at winpath.Path, w Walk) (winpath.Path, error) {
 	refuse := func(format string, args ...any) (winpath.Path, error) {
 		return at, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, format, args...)
 	}
-	if *links--; *links < 0 {
+	if *w.links--; *w.links < 0 {
 		return refuse("%s: too many links on the way", at)
 	}
 	target, err := TargetOf(s.Reparse)
@@ -75,19 +75,19 @@ func LeadsToShare(at winpath.Path) error {
 func (fs *FS) Follow(path winpath.Path) (_ *Location, _ *File, err error) {
 	var loc *Location
 	var l *File
-	look := func(at winpath.Path, links *int) (s Stat, err error) {
+	look := func(at winpath.Path, w Walk) (s Stat, err error) {
 		if loc != nil {
 			loc.Close()
 		}
-		if loc, l, err = fs.openAt(at, Walk{}, 0, links); err == nil {
+		if loc, l, err = fs.OpenAt(at, w, 0); err == nil {
 			s = l.Stat
 		}
 		return s, err
 	}
-	links, at := Walk{}.links(), path
-	s, err := look(path, links)
+	w, at := Walk{}.begun(), path
+	s, err := look(path, w)
 	if err == nil {
-		at, s, err = fs.resolve(s, path, links, look)
+		at, s, err = fs.resolve(s, path, w, look)
 	}
 	if err == nil && s.Reparse == nil {
 		return loc, l, nil

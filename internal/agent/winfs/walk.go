@@ -29,6 +29,8 @@ type Walk struct {
 	// Look: hold no share, so that a removal of its mapping does not wait for the server. If the mapping is removed
 	// between its check and the opening, Windows shows the server this machine's account, as if others had removed it.
 	Look bool
+
+	links *int // how many more links it follows; nil: it has not begun
 }
 
 // OpenDirectory is the access to walk through a directory.
@@ -45,16 +47,16 @@ func (w Walk) how(disposition, options uint32) kernel.OpenOptions {
 // Locate walks to the directory that holds the last component of a path. A missing directory on the way is an error
 // with ERROR_FILE_NOT_FOUND or ERROR_PATH_NOT_FOUND in it: see errdefs.IsMissing.
 func (fs *FS) Locate(path winpath.Path, w Walk) (*Location, error) {
-	return fs.locateWithin(path, w, w.links())
+	root, rest, err := fs.checkDirs(path)
+	if err != nil {
+		return nil, err
+	}
+	return fs.walk(path, root, rest, w)
 }
 
 // OpenAt is Locate, and Open of the object there.
 func (fs *FS) OpenAt(path winpath.Path, w Walk, access uint32) (*Location, *File, error) {
-	return fs.openAt(path, w, access, w.links())
-}
-
-func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Location, *File, error) {
-	loc, h, err := fs.reach(path, w, kernel.OpenOptions{Access: access}, links)
+	loc, h, err := fs.reach(path, w, kernel.OpenOptions{Access: access})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +70,7 @@ func (fs *FS) openAt(path winpath.Path, w Walk, access uint32, links *int) (*Loc
 
 // reach opens the object at a path, as Open does. If nothing is to be made or pinned, it tries the whole path in one
 // step, which works if no link is on the way. It walks after every failure but one: only the last name is missing.
-func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *int) (*Location, kernel.Handle, error) {
+func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions) (*Location, kernel.Handle, error) {
 	root, rest, err := fs.checkDirs(path)
 	if err != nil {
 		return nil, nil, err
@@ -86,13 +88,13 @@ func (fs *FS) reach(path winpath.Path, w Walk, how kernel.OpenOptions, links *in
 			return nil, nil, err
 		}
 	}
-	return fs.walkTo(path, root, rest, w, how, links)
+	return fs.walkTo(path, root, rest, w, how)
 }
 
 // walkTo walks to the object at a path and opens it, as Open does.
-func (fs *FS) walkTo(path, root winpath.Path, rest []string, w Walk, how kernel.OpenOptions,
-	links *int) (*Location, kernel.Handle, error) {
-	loc, err := fs.walk(path, root, rest, w, links)
+func (fs *FS) walkTo(path, root winpath.Path, rest []string, w Walk,
+	how kernel.OpenOptions) (*Location, kernel.Handle, error) {
+	loc, err := fs.walk(path, root, rest, w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,25 +109,21 @@ func (fs *FS) walkTo(path, root winpath.Path, rest []string, w Walk, how kernel.
 	return loc, h, nil
 }
 
-// links returns how many links the walk may still follow.
-func (w Walk) links() *int {
-	most := MaxLinks
+// begun returns the walk, which counts the links that it follows from here on, to whatever paths they lead.
+func (w Walk) begun() Walk {
+	if w.links != nil {
+		return w
+	}
+	w.links = new(MaxLinks)
 	if w.Pin {
-		most = MaxPinnedLinks
+		*w.links = MaxPinnedLinks
 	}
-	return &most
-}
-
-func (fs *FS) locateWithin(path winpath.Path, w Walk, links *int) (*Location, error) {
-	root, rest, err := fs.checkDirs(path)
-	if err != nil {
-		return nil, err
-	}
-	return fs.walk(path, root, rest, w, links)
+	return w
 }
 
 // walk walks to the directory that holds the last component of a path below a working directory.
-func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk, links *int) (*Location, error) {
+func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk) (*Location, error) {
+	w = w.begun()
 	loc := &Location{Path: path, fs: fs, pinned: w.Pin}
 	if err := fs.enterRoot(loc, root, w); err != nil {
 		return nil, err
@@ -148,7 +146,7 @@ func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk, links *int) (
 		if !w.Pin {
 			loc.Close()
 		}
-		next, err := fs.locateLink(*target, rest[i+1:], w, links)
+		next, err := fs.locateLink(*target, rest[i+1:], w)
 		if err != nil {
 			loc.Close()
 			return nil, err
@@ -178,8 +176,8 @@ type rootError struct{ error }
 
 func (e rootError) Unwrap() error { return e.error }
 
-func (fs *FS) locateLink(target winpath.Path, rest []string, w Walk, links *int) (*Location, error) {
-	if *links--; *links < 0 {
+func (fs *FS) locateLink(target winpath.Path, rest []string, w Walk) (*Location, error) {
+	if *w.links--; *w.links < 0 {
 		return nil, errdefs.FailedPrecondition.Errorf(reason.LinkRefused, "%s: too many links on the way", target)
 	}
 	for _, name := range rest {
@@ -188,7 +186,7 @@ func (fs *FS) locateLink(target winpath.Path, rest []string, w Walk, links *int)
 			return nil, invalidPath(err)
 		}
 	}
-	return fs.locateWithin(target, w, links)
+	return fs.Locate(target, w)
 }
 
 // enter goes one directory down. If the component is a link that may be followed, it returns the link's target instead.
