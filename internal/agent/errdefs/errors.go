@@ -63,8 +63,11 @@ func (c Class) WrapErrorf(cause error, why, format string, args ...any) *Error {
 }
 
 // Errorf turns the error of a kernel call into an *Error that says what was being done; the code decides class and
-// reason. It returns an *Error unchanged.
+// reason. It returns an *Error unchanged; nil stays nil.
 func Errorf(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
 	var already *Error
 	if errors.As(err, &already) {
 		return err

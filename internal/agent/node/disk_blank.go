@@ -25,7 +25,7 @@ import (
 func (d *disk) mayBePartitioned(layout win32.DriveLayout) error {
 	geometry, err := d.geometry()
 	if err != nil {
-		return errdefs.Errorf(err, "reading the size of disk %d", d.number)
+		return err
 	}
 	found, err := d.contentBeside(layout, geometry.DiskSize)
 	if err != nil {
@@ -54,10 +54,7 @@ func (d *disk) contentBeside(layout win32.DriveLayout, size int64) (string, erro
 		}
 	}
 	found, err := contentOf(d, operation.Disk(d.number), probes)
-	if err != nil {
-		return "", errdefs.Errorf(err, "looking at what disk %d holds", d.number)
-	}
-	return found, nil
+	return found, errdefs.Errorf(err, "looking at what disk %d holds", d.number)
 }
 
 // hasNoTable reports whether a disk has no partition table. Windows calls it raw or, on some media, MBR with neither an

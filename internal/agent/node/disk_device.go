@@ -135,7 +135,8 @@ func ask[T any](o *op, device string, code uint32, in []byte, size int, parse fu
 }
 
 func (d *disk) geometry() (win32.DiskGeometryEx, error) {
-	return query(d, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, 256, win32.ParseDiskGeometryEx)
+	geometry, err := query(d, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, nil, 256, win32.ParseDiskGeometryEx)
+	return geometry, errdefs.Errorf(err, "reading the size of disk %d", d.number)
 }
 
 func (d *disk) attributes() (win32.GetDiskAttributes, error) {
@@ -156,7 +157,9 @@ func (d *disk) setAttributes(attributes, mask uint64) error {
 
 // layout reads the partition table.
 func (d *disk) layout() (win32.DriveLayout, error) {
-	return query(d, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, win32.SizeofDriveLayout(128), win32.ParseDriveLayout)
+	layout, err := query(d, win32.IOCTL_DISK_GET_DRIVE_LAYOUT_EX, nil, win32.SizeofDriveLayout(128),
+		win32.ParseDriveLayout)
+	return layout, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
 }
 
 func (d *disk) setLayout(layout win32.DriveLayout) error {

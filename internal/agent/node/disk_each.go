@@ -46,10 +46,7 @@ func eachDisk[T any](o *op, f func(o *op, d *disk) (T, error)) ([]T, error) {
 
 func (o *op) diskInterfaces() ([]string, error) {
 	paths, err := o.kernel.DiskInterfaces()
-	if err != nil {
-		return nil, errdefs.Errorf(err, "listing the disks")
-	}
-	return paths, nil
+	return paths, errdefs.Errorf(err, "listing the disks")
 }
 
 // disksAt asks the disks of device interfaces in parallel. A disk that fails is unknown, unless it has gone meanwhile.

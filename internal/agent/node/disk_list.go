@@ -140,7 +140,7 @@ func (o *op) diskBytes(number uint32) (int64, error) {
 			return size, nil
 		}
 		if !errdefs.HasCode(err, win32.ERROR_NOT_READY, win32.ERROR_IO_DEVICE, win32.ERROR_BUSY) || !p.Wait(transientTime) {
-			return 0, errdefs.Errorf(err, "reading the size of disk %d", number)
+			return 0, err
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (o *op) partition(d *disk) error {
 func (o *op) makePartition(d *disk) (added *win32.Partition, err error) {
 	layout, err := d.layout()
 	if err != nil {
-		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return nil, err
 	}
 	// A disk with partitions is refused too: the driver has the wrong disk.
 	if err := o.refuseSystemDisk(d, "partitioned"); err != nil {
@@ -84,17 +84,17 @@ func (d *disk) initialize() (win32.DriveLayout, error) {
 		return win32.DriveLayout{}, err
 	}
 	request := win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: id, MaxPartitionCount: 128}
-	if _, err := d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, request.Bytes(), nil); err != nil {
-		return win32.DriveLayout{}, errdefs.Errorf(err, "initialising disk %d", d.number)
+	if _, err = d.DeviceIoControl(win32.IOCTL_DISK_CREATE_DISK, request.Bytes(), nil); err == nil {
+		err = d.updateProperties()
 	}
-	if err := d.updateProperties(); err != nil {
+	if err != nil {
 		return win32.DriveLayout{}, errdefs.Errorf(err, "initialising disk %d", d.number)
 	}
 	var p operation.Backoff
 	for {
 		layout, err := d.layout()
 		if err != nil {
-			return win32.DriveLayout{}, errdefs.Errorf(err, "reading the new partition table of disk %d", d.number)
+			return win32.DriveLayout{}, err
 		}
 		if layout.Style != win32.PARTITION_STYLE_GPT {
 			return win32.DriveLayout{}, errdefs.Internal.Errorf(reason.NotInitialized,
@@ -118,10 +118,7 @@ func (d *disk) addDataPartition(layout win32.DriveLayout) (*win32.Partition, err
 	if err != nil {
 		return nil, errdefs.Errorf(err, "partitioning disk %d", d.number)
 	}
-	if err := d.updateProperties(); err != nil {
-		return nil, errdefs.Errorf(err, "making the new partition of disk %d known", d.number)
-	}
-	return &partition, nil
+	return &partition, errdefs.Errorf(d.updateProperties(), "making the new partition of disk %d known", d.number)
 }
 
 // planAndSet adds a data partition to a layout, and sets the layout.

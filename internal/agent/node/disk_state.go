@@ -75,7 +75,7 @@ func (o *op) bringOnline(d *disk) error {
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return err
 	}
 	_, err = o.awaitVolumes(d, volumePartitions(layout))
 	return err
@@ -128,10 +128,7 @@ func (o *op) makeWritable(d *disk) error {
 				"disk", d.number, "volume", v.id, "mounted", paths)
 		}
 	}
-	if err := d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY); err != nil {
-		return errdefs.Errorf(err, "making disk %d writable", d.number)
-	}
-	return nil
+	return errdefs.Errorf(d.setAttributes(0, win32.DISK_ATTRIBUTE_READ_ONLY), "making disk %d writable", d.number)
 }
 
 // GetDiskReadOnly reports whether a disk is read-only, because of its attribute or because its device is protected.

@@ -63,7 +63,7 @@ func (d *disk) partitionsWithVolumes(partition uint32) ([]win32.Partition, error
 	}
 	layout, err := d.layout()
 	if err != nil {
-		return nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return nil, err
 	}
 	raw := hasNoTable(layout)
 	if raw && partition == 0 {
@@ -199,7 +199,7 @@ func (o *op) volumesOn(number uint32) (volumes []diskVolume, offline bool, err e
 func (o *op) volumesOf(d *disk) (volumes []diskVolume, unanswered *win32.Partition, err error) {
 	layout, err := d.layout()
 	if err != nil {
-		return nil, nil, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return nil, nil, err
 	}
 	partitions := volumePartitions(layout)
 	dynamic := slices.ContainsFunc(layout.Partitions, isDynamic)
@@ -226,10 +226,15 @@ func isDynamic(p win32.Partition) bool {
 		(p.Type == win32.PartitionLDMData || p.Type == win32.PartitionLDMMetadata)
 }
 
-func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
+func (o *op) volumeNames() ([]string, error) {
 	names, err := o.kernel.VolumeNames()
+	return names, errdefs.Errorf(err, "listing the volumes")
+}
+
+func (o *op) volumeIDs() ([]winpath.VolumeID, error) {
+	names, err := o.volumeNames()
 	if err != nil {
-		return nil, errdefs.Errorf(err, "listing the volumes")
+		return nil, err
 	}
 	var ids []winpath.VolumeID
 	for _, name := range names {

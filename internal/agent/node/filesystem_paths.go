@@ -18,10 +18,7 @@ func (f *Filesystem) PathExists(ctx context.Context, r *api.PathExistsRequest) (
 	return runOf(ctx, f.node, "PathExists", r.GetPath(), f.node.path, operation.Path,
 		func(o *op, path winpath.Path) (*api.PathExistsResponse, error) {
 			exists, err := o.fs.Exists(path)
-			if err != nil {
-				err = errdefs.Errorf(err, "looking at %s", path)
-			}
-			return &api.PathExistsResponse{Exists: exists}, err
+			return &api.PathExistsResponse{Exists: exists}, errdefs.Errorf(err, "looking at %s", path)
 		})
 }
 
@@ -39,13 +36,10 @@ func (f *Filesystem) IsSymlink(ctx context.Context, r *api.IsSymlinkRequest) (*a
 // statOf examines what is at a path.
 func (o *op) statOf(path winpath.Path) (winfs.Stat, error) {
 	s, err := o.fs.Stat(path)
-	switch {
-	case errdefs.IsMissing(err):
+	if errdefs.IsMissing(err) {
 		return s, pathNotFound(path, err)
-	case err != nil:
-		return s, errdefs.Errorf(err, "looking at %s", path)
 	}
-	return s, nil
+	return s, errdefs.Errorf(err, "looking at %s", path)
 }
 
 // targetExists reports whether the target of a link or mount point exists. It is false where the policy forbids looking
@@ -112,14 +106,7 @@ func (o *op) askShare(share winpath.UNC, at winpath.Path) error {
 // names. The source may be missing, but no file. The same link there is success; anything else is AlreadyExists.
 func (f *Filesystem) CreateSymlink(ctx context.Context,
 	r *api.CreateSymlinkRequest) (*api.CreateSymlinkResponse, error) {
-	source, err := f.node.path(r.GetSourcePath())
-	if err == nil {
-		err = f.node.policy.MayLinkTo(source, "linked to")
-	}
-	if err != nil {
-		return nil, err
-	}
-	link, err := f.node.objectPath(r.GetTargetPath(), "made a link")
+	source, link, err := f.node.linkPaths(f.node.path, r.GetSourcePath(), r.GetTargetPath())
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ import (
 // name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
 // the directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, r *api.RmdirRequest) (*api.RmdirResponse, error) {
-	path, err := f.node.objectPath(r.GetPath(), "removed")
+	path, err := f.node.mayTake(f.node.path, r.GetPath(), "removed")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 // it are removed, not followed. A path that is one itself is refused: its content is data of a volume or share.
 func (f *Filesystem) RmdirContents(ctx context.Context,
 	r *api.RmdirContentsRequest) (*api.RmdirContentsResponse, error) {
-	path, err := f.node.objectPath(r.GetPath(), "emptied")
+	path, err := f.node.mayTake(f.node.path, r.GetPath(), "emptied")
 	if err != nil {
 		return nil, err
 	}

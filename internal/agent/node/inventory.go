@@ -34,9 +34,9 @@ type VolumeCounts struct{ Mounted, Unmounted, Unknown int }
 // Count counts the volumes that are present, as Disks.Count does the disks.
 func (v *Volumes) Count(ctx context.Context) (VolumeCounts, error) {
 	return read(ctx, v.node, operation.On("CountVolumes"), func(o *op) (counts VolumeCounts, err error) {
-		names, err := o.kernel.VolumeNames()
+		names, err := o.volumeNames()
 		if err != nil {
-			return counts, errdefs.Errorf(err, "listing the volumes")
+			return counts, err
 		}
 		for _, a := range forEach(o, names, operation.VolumeDevice,
 			func(o *op, name string) ([]string, error) { return o.kernel.VolumePathNames(name) }) {
@@ -57,16 +57,13 @@ func (v *Volumes) Count(ctx context.Context) (VolumeCounts, error) {
 // Probe asks Plug and Play and the mount manager, which disks and volumes need, one cheap question each, for health
 // checks. It calls asking with the kernel function's name before each query, so that a late answer can be attributed.
 func (n *Node) Probe(ctx context.Context, asking func(function string)) error {
-	_, err := read(ctx, n, operation.On("Probe"), func(o *op) (struct{}, error) {
+	_, err := read(ctx, n, operation.On("Probe"), func(o *op) ([]string, error) {
 		asking("DiskInterfaces")
-		if _, err := o.kernel.DiskInterfaces(); err != nil {
-			return struct{}{}, errdefs.Errorf(err, "listing the disks")
+		if _, err := o.diskInterfaces(); err != nil {
+			return nil, err
 		}
 		asking("VolumeNames")
-		if _, err := o.kernel.VolumeNames(); err != nil {
-			return struct{}{}, errdefs.Errorf(err, "listing the volumes")
-		}
-		return struct{}{}, nil
+		return o.volumeNames()
 	})
 	return err
 }

@@ -58,10 +58,8 @@ func listISCSI[T any](o *op, f func() ([]byte, int, error), parse func([]byte, i
 	if err != nil {
 		return nil, err
 	}
-	if all, err = parse(b, count); err != nil {
-		return nil, errdefs.Errorf(err, doing, args...)
-	}
-	return all, nil
+	all, err = parse(b, count)
+	return all, errdefs.Errorf(err, doing, args...)
 }
 
 // iscsiService is the Windows service for iSCSI.

@@ -21,9 +21,12 @@ type Method struct {
 	// Limit is how long a call may take when its caller sets no shorter deadline.
 	Limit time.Duration
 
-	meanings   fields
-	newRequest func() proto.Message
-	call       func(ctx context.Context, n *Node, request proto.Message) (proto.Message, error)
+	// NewRequest returns an empty request of the method.
+	NewRequest func() proto.Message
+	// Call makes a call with a request that NewRequest made, for a client that may reach what n may.
+	Call func(ctx context.Context, n *Node, request proto.Message) (proto.Message, error)
+
+	meanings fields
 }
 
 // Limits of calls. Kubelet and the drivers give up after about two minutes: a longer call would hide the reason.
@@ -57,23 +60,15 @@ func row[G group, Request, Response any](name string, do func(*G, context.Contex
 	message := func(m any) proto.Message { return m.(proto.Message) } //nolint:forcetypeassert // generated types are
 	return Method{
 		Name: name, meanings: means,
-		newRequest: func() proto.Message { return message(new(Request)) },
-		call: func(ctx context.Context, n *Node, request proto.Message) (proto.Message, error) {
-			response, err := do(&G{node: n}, ctx, any(request).(*Request)) //nolint:forcetypeassert // newRequest made it
+		NewRequest: func() proto.Message { return message(new(Request)) },
+		Call: func(ctx context.Context, n *Node, request proto.Message) (proto.Message, error) {
+			response, err := do(&G{node: n}, ctx, any(request).(*Request)) //nolint:forcetypeassert // NewRequest made it
 			if err != nil {
 				return nil, err
 			}
 			return message(response), nil
 		},
 	}
-}
-
-// NewRequest returns an empty request of the method.
-func (m Method) NewRequest() proto.Message { return m.newRequest() }
-
-// Call makes a call with a request that NewRequest made, for a client that may reach what n may.
-func (m Method) Call(ctx context.Context, n *Node, request proto.Message) (proto.Message, error) {
-	return m.call(ctx, n, request)
 }
 
 // only is the row of a method that one old version alone has.

@@ -53,32 +53,32 @@ func (o *op) unrestricted() *op {
 	return &own
 }
 
-// scoped returns a request with what its client may reach. One without is refused.
-func (n *Node) scoped(request operation.Request) (operation.Request, error) {
-	request.Scope = n.scope
-	return request, n.scope.Check()
-}
-
 // read runs an operation that changes nothing: see operation.Read.
 func read[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
-	request, err := n.scoped(request)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return operation.Read(ctx, n.operations, request, withText(n, f))
+	return within(ctx, n, request, f, operation.Read[T])
 }
 
-// withText returns a function of an operation. If its error is a bare Win32 code, the error names the operation as
-// well, and has the code's class.
-func withText[T any](n *Node, f func(o *op) (T, error)) func(*operation.Operation) (T, error) {
-	return func(o *operation.Operation) (T, error) {
+// changeTo runs an operation that changes something and has a result: see operation.Change.
+func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
+	return within(ctx, n, request, f, operation.Change[T])
+}
+
+// within runs an operation within what the node's client may reach. A node without that is refused. If the error is a
+// bare Win32 code, it names the operation as well, and has the code's class.
+func within[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error),
+	run func(context.Context, *operation.Runner, operation.Request, func(*operation.Operation) (T, error)) (T, error),
+) (value T, err error) {
+	if err := n.scope.Check(); err != nil {
+		return value, err
+	}
+	request.Scope = n.scope
+	return run(ctx, n.operations, request, func(o *operation.Operation) (T, error) {
 		value, err := f(n.op(o))
 		if code := win32.Errno(0); errors.As(err, &code) {
 			err = errdefs.Errorf(err, "%v", o.Request)
 		}
 		return value, err
-	}
+	})
 }
 
 // run runs the operation of an API method, which its verb names: a read or a change, as the method's row says.
@@ -133,16 +133,6 @@ func changing(number uint32, f func(o *op, d *disk) error) func(o *op) error {
 		defer d.Close()
 		return f(o, d)
 	}
-}
-
-// changeTo runs an operation that changes something and has a result: see operation.Change.
-func changeTo[T any](ctx context.Context, n *Node, request operation.Request, f func(o *op) (T, error)) (T, error) {
-	request, err := n.scoped(request)
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return operation.Change(ctx, n.operations, request, withText(n, f))
 }
 
 // change runs an operation that changes something.

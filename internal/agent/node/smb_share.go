@@ -37,7 +37,7 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context,
 	var link *winfs.DirectoryLink
 	if err == nil && r.GetLocalPath() != "" {
 		var at winpath.Path
-		at, err = s.node.objectPath(r.GetLocalPath(), "made a link")
+		at, err = s.node.mayTake(s.node.path, r.GetLocalPath(), "made a link")
 		link = linkToShare(at, share)
 	}
 	if err != nil {

@@ -38,15 +38,6 @@ var stepMethods = []Method{
 	reads("GetVolume", (*Steps).GetVolume, fields{"target_path": NamesPath}),
 }
 
-// stepTarget parses the path at which a step changes something.
-func (n *Node) stepTarget(text, done string) (winpath.Path, error) {
-	target, err := n.targetPath(text)
-	if err == nil {
-		err = n.policy.MayTake(target, done)
-	}
-	return target, err
-}
-
 // stepAt returns the request of a step at a path. Steps that differ in any field of their messages do not join.
 func stepAt(verb string, target winpath.Path, message proto.Message) operation.Request {
 	what := operation.On(verb, operation.Path(target))
@@ -111,10 +102,9 @@ func (o *op) linkAt(path winpath.Path, link func() error) error {
 
 // makeRoom removes a link or an empty directory. It leaves a mounted volume, whose disk only Unstage takes offline.
 func (o *op) makeRoom(path winpath.Path) error {
-	there, err := o.mountPointAt(path)
-	if err == nil && there != nil {
-		err = errdefs.FailedPrecondition.Errorf(reason.OtherVolumeMounted,
-			"another volume is mounted: volume %s is mounted at %s; Unstage unmounts it", there, path)
+	there, mounted, err := o.mountPointAt(path)
+	if mounted {
+		err = otherVolume("volume %s is mounted at %s; Unstage unmounts it", there, path)
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (s *Steps) StageDisk(ctx context.Context, r *api.StageDiskRequest) (*api.St
 			return nil, err
 		}
 	}
-	if step.target, err = s.node.stepTarget(r.GetTargetPath(), "mounted over"); err != nil {
+	if step.target, err = s.node.mayTake(s.node.targetPath, r.GetTargetPath(), "mounted over"); err != nil {
 		return nil, err
 	}
 	what := stepAt("StageDisk", step.target, r)

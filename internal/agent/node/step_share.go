@@ -26,8 +26,8 @@ func (s *Steps) StageShare(ctx context.Context, r *api.StageShareRequest) (*api.
 	what := stepAt("StageShare", target, r)
 	what.Arguments = r.GetRemotePath()
 	what.Credentials = s.node.operations.CredentialKey(r.GetUsername(), password)
-	return run(ctx, s.node, what, func(o *op) (*api.StageShareResponse, error) {
-		return &api.StageShareResponse{}, o.stageShare(share, target, r.GetUsername(), password)
+	return &api.StageShareResponse{}, s.node.do(ctx, what, func(o *op) error {
+		return o.stageShare(share, target, r.GetUsername(), password)
 	})
 }
 
@@ -46,7 +46,7 @@ func (s *Steps) parseStageShare(r *api.StageShareRequest, password Secret) (shar
 	if err = checkCredentials(r.GetUsername(), password); err != nil {
 		return share, target, err
 	}
-	target, err = s.node.stepTarget(r.GetTargetPath(), "made a link")
+	target, err = s.node.mayTake(s.node.targetPath, r.GetTargetPath(), "made a link")
 	return share, target, err
 }
 

@@ -16,15 +16,13 @@ import (
 
 // Unstage removes what is at target_path, as the proto says. It needs no room for records, and no server.
 func (s *Steps) Unstage(ctx context.Context, r *api.UnstageRequest) (*api.UnstageResponse, error) {
-	target, err := s.node.stepTarget(r.GetTargetPath(), "removed")
+	target, err := s.node.mayTake(s.node.targetPath, r.GetTargetPath(), "removed")
 	if err != nil {
 		return nil, err
 	}
 	what := stepAt("Unstage", target, r)
 	what.Undoes = true
-	return run(ctx, s.node, what, func(o *op) (*api.UnstageResponse, error) {
-		return &api.UnstageResponse{}, o.unstage(target)
-	})
+	return &api.UnstageResponse{}, s.node.do(ctx, what, func(o *op) error { return o.unstage(target) })
 }
 
 func (o *op) unstage(target winpath.Path) error {
@@ -52,11 +50,11 @@ func (o *op) unstageVolume(target winpath.Path) error {
 	if err != nil && !errors.Is(err, records.ErrNone) {
 		return recordError(err)
 	}
-	there, err := o.mountPointAt(target)
+	there, mounted, err := o.mountPointAt(target)
 	if err != nil {
 		return err
 	}
-	isSame := there != nil && record.Volume == there.String()
+	isSame := mounted && record.Volume == there.String()
 	if record.Volume != "" && !isSame { // an earlier call was interrupted after it unmounted that volume
 		if id, err := winpath.ParseVolumeID(record.Volume); err == nil {
 			if err := o.takeUnusedOffline(id); err != nil {
@@ -67,49 +65,44 @@ func (o *op) unstageVolume(target winpath.Path) error {
 			return recordError(err)
 		}
 	}
-	if there != nil {
+	if mounted {
 		if err := log.Put(records.Unstaging, records.Record{Volume: there.String(), Target: at}); err != nil {
 			o.log().Error(err, "The unstaging of a volume is not recorded: if it is interrupted, the disk "+
 				"stays online", "volume", there, "path", target)
 		}
 	}
-	if err := o.unmountAndTakeOffline(target); err != nil || there == nil {
+	if err := o.unmountAndTakeOffline(target); err != nil || !mounted {
 		return err
 	}
 	return recordError(log.Remove(records.Unstaging, at))
 }
 
-// mountPointAt returns the volume that is mounted at a path itself, nil if none is. It follows no link there.
-func (o *op) mountPointAt(path winpath.Path) (*winpath.VolumeID, error) {
+// mountPointAt returns the volume that is mounted at a path itself, if one is. It follows no link there.
+func (o *op) mountPointAt(path winpath.Path) (id winpath.VolumeID, is bool, err error) {
 	at, err := o.statOf(path)
 	if errdefs.HasReason(err, reason.PathNotFound) {
-		return nil, nil //nolint:nilnil // none is an answer
+		err = nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if id, ok := at.MountedVolume(); ok {
-		return &id, nil
-	}
-	return nil, nil //nolint:nilnil // none is an answer
+	id, is = at.MountedVolume()
+	return id, is, err
 }
 
 // unmountAndTakeOffline flushes and unmounts the volume at a path, if there is one. It removes what is left there, a
 // link or an empty directory, and takes the volume's disk offline.
 func (o *op) unmountAndTakeOffline(target winpath.Path) error {
-	id, err := o.mountPointAt(target)
+	id, mounted, err := o.mountPointAt(target)
 	if err != nil {
 		return err
 	}
-	if id != nil {
-		if err := o.run.Phase(func() error { return o.unmountVolume(*id, target) }, operation.Volume(*id)); err != nil {
+	if mounted {
+		if err := o.run.Phase(func() error { return o.unmountVolume(id, target) }, operation.Volume(id)); err != nil {
 			return err
 		}
 	}
-	if err := o.removeEmpty(target); err != nil || id == nil {
+	if err := o.removeEmpty(target); err != nil || !mounted {
 		return err
 	}
-	return o.takeUnusedOffline(*id)
+	return o.takeUnusedOffline(id)
 }
 
 // takeUnusedOffline takes the disk of a volume offline, so that it can be detached without loss, unless a volume of the

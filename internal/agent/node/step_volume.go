@@ -48,21 +48,14 @@ func (o *op) sizeOf(disk uint32, volume winpath.VolumeID) (size stepSize, err er
 
 // Publish makes target_path a link to source_path, as the proto says.
 func (s *Steps) Publish(ctx context.Context, r *api.PublishRequest) (*api.PublishResponse, error) {
-	source, err := s.node.targetPath(r.GetSourcePath())
-	if err == nil {
-		err = s.node.policy.MayLinkTo(source, "linked to")
-	}
-	if err != nil {
-		return nil, err
-	}
-	target, err := s.node.stepTarget(r.GetTargetPath(), "made a link")
+	source, target, err := s.node.linkPaths(s.node.targetPath, r.GetSourcePath(), r.GetTargetPath())
 	if err != nil {
 		return nil, err
 	}
 	what := stepAt("Publish", target, r)
 	what.Arguments = "source=" + source.String()
-	return run(ctx, s.node, what, func(o *op) (*api.PublishResponse, error) {
-		return &api.PublishResponse{}, o.linkAt(target, func() error { return o.createSymlink(source, target) })
+	return &api.PublishResponse{}, s.node.do(ctx, what, func(o *op) error {
+		return o.linkAt(target, func() error { return o.createSymlink(source, target) })
 	})
 }
 

@@ -96,8 +96,5 @@ func (o *op) addAccess(id winpath.VolumeID, entries []win32.AccessEntry) (api.Ac
 		return 0, errdefs.FailedPrecondition.Errorf(reason.InvalidAccess, "the access list of volume %s has no room for the "+
 			"entries: it has 64 KiB at most; remove some with icacls, or format the volume", id)
 	}
-	if err := root.SetAccessList(descriptor); err != nil {
-		return 0, errdefs.Errorf(err, "setting the access list of volume %s", id)
-	}
-	return result, nil
+	return result, errdefs.Errorf(root.SetAccessList(descriptor), "setting the access list of volume %s", id)
 }

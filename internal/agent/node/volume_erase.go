@@ -45,10 +45,7 @@ func (o *op) mayBeErased(id winpath.VolumeID) error {
 			"volume %s is not erased: something on it is open, such as a file of a running pod or a page file, so Windows "+
 				"does not lock it (%s). End the program that uses it and try again", id, err)
 	}
-	if err != nil {
-		return errdefs.Errorf(err, "locking volume %s to erase it", id)
-	}
-	return nil
+	return errdefs.Errorf(err, "locking volume %s to erase it", id)
 }
 
 // holdsFiles reports whether the root of a volume's file system has an entry that Windows does not make by itself.

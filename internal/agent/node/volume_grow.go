@@ -82,7 +82,7 @@ func (d *disk) growthOf(offset, wanted int64) (partition win32.Partition, target
 func (d *disk) partitionAt(offset int64) (win32.DriveLayout, win32.Partition, error) {
 	layout, err := d.layout()
 	if err != nil {
-		return layout, win32.Partition{}, errdefs.Errorf(err, "reading the partitions of disk %d", d.number)
+		return layout, win32.Partition{}, err
 	}
 	for _, p := range layout.Partitions {
 		if p.StartingOffset == offset && p.Length > 0 {

@@ -94,8 +94,5 @@ func (o *op) mountPoints(id winpath.VolumeID) ([]string, error) {
 	if errdefs.IsMissing(err) {
 		return nil, nil // the volume has gone
 	}
-	if err != nil {
-		return nil, errdefs.Errorf(err, "looking for the mount points of volume %s", id)
-	}
-	return slices.DeleteFunc(paths, o.isStale), nil
+	return slices.DeleteFunc(paths, o.isStale), errdefs.Errorf(err, "looking for the mount points of volume %s", id)
 }

@@ -58,18 +58,11 @@ func (o *op) resizeVolume(id winpath.VolumeID, sizeBytes int64) error {
 	if err := o.run.Lock(operation.Disk(extent.DiskNumber)); err != nil {
 		return err
 	}
-	d, err := o.openDiskToChange(extent.DiskNumber, nil)
+	d, err := o.openDiskToChange(extent.DiskNumber, isDiskOf(id))
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	// Disk numbers are reused after disks are removed. Only an open disk is certain to be the one that is grown.
-	if again, err := o.singleExtent(id); err != nil {
-		return err
-	} else if again.DiskNumber != extent.DiskNumber {
-		return errdefs.Unavailable.Errorf(reason.DiskChanged, "volume %s moved from disk %d to disk %d; try again", id,
-			extent.DiskNumber, again.DiskNumber)
-	}
 	if err := o.refuseSystemVolume(id, "resized"); err != nil {
 		return err
 	}
@@ -124,10 +117,7 @@ func (o *op) extendFileSystem(id winpath.VolumeID, partitionLength int64) error 
 	if errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER) {
 		_, err = h.DeviceIoControl(win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors-1), nil)
 	}
-	if err != nil {
-		return errdefs.Errorf(err, "extending the file system on volume %s", id)
-	}
-	return nil
+	return errdefs.Errorf(err, "extending the file system on volume %s", id)
 }
 
 // awaitLength waits until a volume has learned that its partition has grown. When the time is over it returns no error:

@@ -91,8 +91,5 @@ func (o *op) volumeHolding(path winpath.Path) (string, error) {
 	}
 	const nameLength = len(`\\?\Volume{00000000-0000-0000-0000-000000000000}\`)
 	id, err := winpath.ParseVolumeID(final[:min(len(final), nameLength)])
-	if err != nil {
-		return "", errdefs.Errorf(err, "asking which volume holds %s", path)
-	}
-	return id.String(), nil
+	return id.String(), errdefs.Errorf(err, "asking which volume holds %s", path)
 }

@@ -26,10 +26,7 @@ type Manager struct {
 // Query returns the configuration and the state of a service.
 func (m Manager) Query(name string) (kernel.Service, error) {
 	s, err := m.Kernel.QueryService(name)
-	if err != nil {
-		return s, failService(err, "asking about service "+name)
-	}
-	return s, nil
+	return s, failService(err, "asking about service "+name)
 }
 
 // pauseFor pauses once and reports whether there is still time. The first pauses of a state are short, because most

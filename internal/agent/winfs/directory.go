@@ -28,10 +28,7 @@ func (loc *Location) MakeDirectory() (*File, error) {
 		return nil, errdefs.Errorf(err, "making the directory %s", loc.Path)
 	}
 	l, err := LookAt(h)
-	if err != nil {
-		return nil, errdefs.Errorf(err, "looking at the directory %s", loc.Path)
-	}
-	return l, nil
+	return l, errdefs.Errorf(err, "looking at the directory %s", loc.Path)
 }
 
 // remove deletes the open object: an empty directory, a file, or a link itself. The name is free once the handle is

@@ -45,10 +45,10 @@ func (fs *FS) FlushVolume(id winpath.VolumeID) error {
 	if err == nil {
 		err = errors.Join(h.Flush(), h.Close())
 	}
-	if err != nil && !errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
-		return errdefs.Errorf(err, "flushing volume %s", id)
+	if errdefs.HasCode(err, win32.ERROR_WRITE_PROTECT) {
+		return nil
 	}
-	return nil
+	return errdefs.Errorf(err, "flushing volume %s", id)
 }
 
 // FlushBeforeUnmount makes an unmount fail if data could be lost, but not if the device has gone: a mount point that
