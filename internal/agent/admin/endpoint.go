@@ -5,9 +5,6 @@ package admin
 
 import (
 	"context"
-	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
@@ -45,7 +42,9 @@ func Endpoint(a Agent, others ...server.Service) server.Endpoint {
 						return nil, err
 					}
 					facts := FactsOf(ctx, n, request.GetParts()...)
-					facts.Policy = decisions(a.Policy())
+					if rules := a.Policy(); rules != nil {
+						facts.Policy = rules.Decisions()
+					}
 					if serving := a.API(); serving != nil {
 						facts.Limits = serving.Limits()
 					}
@@ -65,16 +64,4 @@ func listAPIs(serving *server.Server) *api.ListAPIsResponse {
 		response.Apis = append(response.Apis, &api.API{Group: e.Group, Version: e.Version, Endpoint: serving.Path(e)})
 	}
 	return response
-}
-
-func decisions(p *policy.Policy) *api.PolicyDecisions {
-	if p == nil {
-		return nil
-	}
-	d := p.Decisions()
-	seen := &api.PolicyDecisions{File: d.File, Allowed: d.Allowed, Refused: d.Refused}
-	if d.Refused > 0 {
-		seen.LastMethod, seen.LastError, seen.LastAge = d.Method, d.Text, durationpb.New(time.Since(d.At))
-	}
-	return seen
 }

@@ -89,12 +89,8 @@ func (f *facts) volumes() {
 }
 
 func (f *facts) directories() {
-	f.look(api.Part_PART_UNSPECIFIED, "working directories", func(ctx context.Context) error {
-		unusable, err := f.node.Filesystem.UnusableDirectories(ctx)
-		for _, d := range unusable {
-			f.answer.UnusableDirectories = append(f.answer.UnusableDirectories,
-				&api.WorkingDirectory{Path: d.Path, Error: d.Err.Error(), LinkTarget: d.Target})
-		}
+	f.look(api.Part_PART_UNSPECIFIED, "working directories", func(ctx context.Context) (err error) {
+		f.answer.UnusableDirectories, err = f.node.Filesystem.UnusableDirectories(ctx)
 		return err
 	})
 }

@@ -111,8 +111,8 @@ func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
 	defer cancel()
 	unusable, _ := n.Filesystem.UnusableDirectories(waitCtx)
 	for _, d := range unusable {
-		logger.Error(d.Err, "calls will fail for all paths below this directory: see -kubelet-path and -working-dir",
-			"directory", d.Path)
+		logger.Error(errors.New(d.GetError()), "calls will fail for all paths below this directory: see -kubelet-path and "+
+			"-working-dir", "directory", d.GetPath())
 	}
 	go func() {
 		if err := n.Steps.CleanShares(klog.NewContext(ctx, logger)); err != nil && ctx.Err() == nil {

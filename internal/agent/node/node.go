@@ -11,8 +11,6 @@ import (
 	"net/netip"
 	"sync"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -134,11 +132,6 @@ func (n *Node) For(s operation.Scope) *Node {
 func (n *Node) Drain(ctx context.Context) error { return n.operations.Drain(ctx) }
 
 // Running lists the operations that have not ended, the oldest first.
-func (n *Node) Running() (all []*api.Operation) {
-	for _, o := range n.operations.Running() {
-		_, call := n.methods[o.Verb]
-		all = append(all, &api.Operation{Name: o.Name, Call: call, Object: o.Object.String(), Server: o.Object.Server(),
-			Age: durationpb.New(o.Age), Waiting: o.Waiting})
-	}
-	return all
+func (n *Node) Running() []*api.Operation {
+	return n.operations.Running(func(verb string) bool { _, is := n.methods[verb]; return is })
 }

@@ -6,31 +6,26 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
-// Running is an operation that has not ended. One whose callers have given up shows a kernel call that hangs.
-type Running struct {
-	Verb    string
-	Name    string        // its verb and objects: "MountVolume(C:\dir, \\?\Volume{…}\)"
-	Object  Object        // that it asks now; zero: the node as a whole, or several
-	Age     time.Duration // since the call arrived
-	Waiting bool          // it waits for its locks and has not begun
-}
-
-// Running lists the operations that have not ended, the oldest first. An operation that asks several disks or volumes
-// side by side is listed once more for each of them that has not answered.
-func (r *Runner) Running() []Running {
-	var all []Running
+// Running lists the operations that have not ended, the oldest first; isCall knows the verbs that are methods. One whose
+// callers have given up shows a kernel call that hangs. An operation that asks several disks or volumes side by side is
+// listed once more for each of them that has not answered.
+func (r *Runner) Running(isCall func(verb string) bool) (all []*api.Operation) {
 	for _, e := range r.tasks.All() {
 		request, at := e.Value.request, e.Value.at
-		one := Running{Verb: request.Verb, Name: request.String(), Age: time.Since(e.Since), Waiting: !e.Value.begun}
+		one := &api.Operation{Name: request.String(), Call: isCall(request.Verb), Waiting: !e.Value.begun,
+			Age: durationpb.New(time.Since(e.Since))}
 		if at != (Object{}) {
 			one.Name += " at " + at.String()
 		} else if len(request.Objects) == 1 && request.Objects[0].class != wholeNode {
 			at = request.Objects[0]
 		}
-		one.Object = at
+		one.Object, one.Server = at.String(), at.Server()
 		all = append(all, one)
 	}
 	return all

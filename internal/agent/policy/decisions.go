@@ -5,43 +5,45 @@ package policy
 import (
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 )
 
 // OperatorHeader marks the calls of csi-proxyctl, which looks at a node: they are no driver's.
 const OperatorHeader = "csi-proxy-operator"
 
-// Decisions count what a policy allowed and refused of the calls of drivers.
-type Decisions struct {
-	File             string
-	Allowed, Refused int64
-	Method           string    // of the last refused call, as policies write it
-	Text             string    // its error
-	At               time.Time // when it was refused
-}
-
-// decided guards the Decisions of a policy.
+// decided counts what a policy allowed and refused of the calls of drivers.
 type decided struct {
-	mu sync.Mutex
-	Decisions
+	mu               sync.Mutex
+	allowed, refused int64
+	method           string    // of the last refused call, as policies write it
+	text             string    // its error
+	at               time.Time // when it was refused
 }
 
 // Decided counts a call that is over. Refusal is empty for one that the policy allowed.
 func (p *Policy) Decided(path, refusal string) {
-	p.decided.mu.Lock()
-	defer p.decided.mu.Unlock()
+	d := &p.decided
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if refusal == "" {
-		p.decided.Allowed++
+		d.allowed++
 		return
 	}
-	p.decided.Refused++
-	p.decided.Method, p.decided.Text, p.decided.At = Written(path), refusal, time.Now()
+	d.refused++
+	d.method, d.text, d.at = Written(path), refusal, time.Now()
 }
 
 // Decisions returns what the policy has decided since it was read.
-func (p *Policy) Decisions() Decisions {
-	p.decided.mu.Lock()
-	defer p.decided.mu.Unlock()
-	d := p.decided.Decisions
-	d.File = p.name
-	return d
+func (p *Policy) Decisions() *api.PolicyDecisions {
+	d := &p.decided
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	seen := &api.PolicyDecisions{File: p.name, Allowed: d.allowed, Refused: d.refused}
+	if d.refused > 0 {
+		seen.LastMethod, seen.LastError, seen.LastAge = d.method, d.text, durationpb.New(time.Since(d.at))
+	}
+	return seen
 }
