@@ -52,7 +52,7 @@ func TestAddedVersionIsServed(t *testing.T) {
 			Mapping: mappingOf(t, g, "v1beta2", "SetAttachState")})
 
 	log := &lockedBuffer{}
-	conn := serve(t, endpoint(g, "v9", routed(g.Of("v9"), methods, nil)), log)
+	conn := serve(t, endpoint(g, "v9", routed(g.Of("v9"), methods)), log)
 	client := v9.NewDiskClient(conn)
 	size, err := client.GetDiskSize(t.Context(), &v9.GetDiskSizeRequest{DiskNumber: 5})
 	if err != nil || size.GetTotalBytes() != 5<<30 {

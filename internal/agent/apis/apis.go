@@ -25,19 +25,19 @@ import (
 func All(n *node.Node) []server.Endpoint {
 	var endpoints []server.Endpoint
 	for _, g := range versions.Groups() {
-		var hub, alone []server.Method
+		var all, hub []server.Method
 		for _, m := range node.Methods() {
-			switch {
-			case m.Group != g.Name:
-			case m.OnlyIn == "":
+			if m.Group != g.Name {
+				continue
+			}
+			all = append(all, method(n, m))
+			if m.OnlyIn == "" {
 				hub = append(hub, method(n, m))
-			default:
-				alone = append(alone, method(n, m))
 			}
 		}
 		endpoints = append(endpoints, endpoint(g, g.Hub, hub))
 		for _, version := range g.Versions() {
-			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), hub, alone)))
+			endpoints = append(endpoints, endpoint(g, version, routed(g.Of(version), all)))
 		}
 	}
 	slices.SortFunc(endpoints, inOrder)
@@ -73,14 +73,10 @@ func endpoint(g versions.Group, version string, methods []server.Method) server.
 
 // routed returns the methods of an old version, which lead to those of its hub, or which it alone has. It panics if one
 // of them is missing.
-func routed(routes []versions.Route, hub, alone []server.Method) []server.Method {
+func routed(routes []versions.Route, all []server.Method) []server.Method {
 	methods := make([]server.Method, 0, len(routes))
 	for _, r := range routes {
-		leads, name := hub, r.Hub
-		if r.Kind == versions.Alone {
-			leads, name = alone, r.Method
-		}
-		m := leads[slices.IndexFunc(leads, func(m server.Method) bool { return m.Name == name })]
+		m := all[slices.IndexFunc(all, func(m server.Method) bool { return m.Name == cmp.Or(r.Hub, r.Method) })]
 		if r.Mapping != nil {
 			m = m.Through(r.Mapping)
 		}

@@ -15,7 +15,6 @@ import (
 type Call struct {
 	Function string // the Kernel or Handle method: "DeviceIoControl", "SetVolumeMountPoint"
 	Object   string // the path that was passed to the call or that opened its handle; never a secret
-	Device   bool   // a call on a handle from OpenDevice
 	Code     uint32 // the control code or information class, 0 where there is none
 	Argument string // a further object: a volume, a file system; never a secret
 	// the number, from 1, of the object among those that an operation asks side by side; 0: it asks no other
@@ -120,7 +119,7 @@ func (k *intercepted) open(call Call, open func() (Handle, error)) (Handle, erro
 		}
 		return nil, err
 	}
-	return &interceptedHandle{k: k, handle: h, object: call.Object, device: call.Function == "OpenDevice"}, nil
+	return &interceptedHandle{k: k, handle: h, object: call.Object}, nil
 }
 
 // portalName names a portal for interceptors.
@@ -149,11 +148,10 @@ type interceptedHandle struct {
 	k      *intercepted
 	handle Handle
 	object string
-	device bool // see Call
 }
 
 func (h *interceptedHandle) call(function string, code uint32) Call {
-	return Call{Function: function, Object: h.object, Device: h.device, Code: code}
+	return Call{Function: function, Object: h.object, Code: code}
 }
 
 func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {

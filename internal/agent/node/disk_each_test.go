@@ -188,7 +188,7 @@ func TestManySlowListings(t *testing.T) {
 			disks[i] = bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i), LUN: uint8(i)}
 		}
 		n, _, _ := countedNode(t, func(call kernel.Call) bool {
-			if call.Device {
+			if call.Function == "DeviceIoControl" {
 				time.Sleep(50 * time.Millisecond)
 			}
 			return true

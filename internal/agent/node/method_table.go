@@ -3,6 +3,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,11 +59,8 @@ func knownOf(rows map[string][]Method) (k known) {
 		}
 		for _, version := range g.Versions() {
 			for _, r := range g.Of(version) {
-				name := r.Hub
-				if r.Kind == versions.Alone {
-					name = r.Method
-				}
-				k.byPath["/"+g.ServiceName(version)+"/"+r.Method] = served{k.byName[name], r.Mapping}
+				m := k.byName[cmp.Or(r.Hub, r.Method)]
+				k.byPath["/"+g.ServiceName(version)+"/"+r.Method] = served{m, r.Mapping}
 			}
 		}
 	}
