@@ -153,6 +153,7 @@ func TestRefusedPaths(t *testing.T) {
 	n.WriteFile(full+`\data`, "precious")
 	const shared = podsPath + `\share`
 	n.OK(n.Map(share, shared))
+	n.OK(n.Mkdir(shared + `\dir`))
 	raw, blank := n.Attach(bundle.Spec{}), n.Attach(bundle.Spec{})
 	unformatted := n.Raw(raw)
 	stageReadOnly := func(number uint32) error {
@@ -170,6 +171,7 @@ func TestRefusedPaths(t *testing.T) {
 		{"mount over another volume", n.MountVolume(other, mount), failed, reason.OtherVolumeMounted},
 		{"mount over a link", n.MountVolume(id, link), failed, reason.LinkRefused},
 		{"mount over files", n.MountVolume(id, full), failed, reason.DirectoryNotEmpty},
+		{"mount on a share", n.MountVolume(id, shared+`\dir`), failed, reason.OnShare},
 		{"unmount another volume", n.UnmountVolume(other, mount), failed, reason.OtherVolumeMounted},
 		{"unmount a link", n.UnmountVolume(id, link), failed, reason.LinkRefused},
 		{"make a directory of a file", n.Mkdir(full + `\data`), failed, reason.NotADirectory},

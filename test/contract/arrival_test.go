@@ -87,21 +87,6 @@ func TestAutomountOff(t *testing.T) {
 	n.Formatted(second)
 }
 
-// TestVolumesThatArriveLate: partitioning, bringing online and growing return when the volume is there.
-func TestVolumesThatArriveLate(t *testing.T) {
-	t.Parallel()
-	n := caller.Switched(t, func(s *scenario.Switches) { s.VolumesArriveLate = true })
-	id := n.Mounted(1)
-	n.GrowDisk(1, 11<<30)
-	n.OK(n.ResizeVolume(id, 0))
-	n.OK(n.UnmountVolume(id, staging))
-	n.OK(n.SetDiskState(1, false))
-	n.OK(n.SetDiskState(1, true))
-	if size := n.Size(id); size < 10<<30 {
-		t.Errorf("the volume has %d bytes", size)
-	}
-}
-
 // neverGrows makes IOCTL_DISK_GROW_PARTITION fail; MSFT_Partition.Resize works.
 var neverGrows = testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_GROW_PARTITION,
 	Error: win32.ERROR_INVALID_PARAMETER}

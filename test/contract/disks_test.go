@@ -4,7 +4,6 @@ package contract
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -154,50 +153,13 @@ func TestLifeOnEverySwitchOfTheOpenQuestions(t *testing.T) {
 				n.Holds(staging+`\data`, "kept")
 				n.OK(n.UnmountVolume(id, staging))
 				n.OK(n.SetDiskState(number, false))
+				n.OK(n.SetDiskState(number, true))
+				if size := n.Size(id); size != before+1<<30 {
+					t.Errorf("sectors of %d bytes: back online with %d bytes, want %d", sectorSize, size, before+1<<30)
+				}
+				n.OK(n.SetDiskState(number, false))
 			}
 		})
-	}
-}
-
-func TestDiskNumbersAreReused(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	third := n.Attach(bundle.Spec{})
-	fourth := n.Attach(bundle.Spec{})
-	if third != 3 || fourth != 4 {
-		t.Fatalf("disks %d and %d, want 3 and 4", third, fourth)
-	}
-	image := n.DetachDisk(3)
-	_, err := n.GetDiskState(3)
-	n.Code(err, codes.NotFound)
-	n.Reboot()
-	if _, err := n.GetDiskState(4); err != nil {
-		t.Errorf("after the reboot disk 4 is gone: %v", err)
-	}
-	if again := n.Attach(bundle.Spec{ImagePath: image}); again != 3 {
-		t.Errorf("the disk came back as %d, want the free number 3", again)
-	}
-}
-
-// A clone of a disk comes online as a disk of its own, with the data, although Windows lets it only while it is
-// writable.
-func TestCloneOfADisk(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	original := n.Attach(bundle.Spec{SizeBytes: 64 << 20})
-	id := n.Mounted(original)
-	image, err := n.Emulated.DiskImage(original)
-	n.OK(err)
-	content, err := os.ReadFile(image)
-	n.OK(err)
-	copied := n.StateDir + "/clone.img"
-	n.OK(os.WriteFile(copied, content, 0o600))
-	number := n.Attach(bundle.Spec{ImagePath: copied})
-	n.OK(n.SetDiskState(number, true))
-	clone := n.Volumes(number)[0]
-	if is, err := n.IsVolumeFormatted(clone); err != nil || !is || clone == id {
-		t.Errorf("the clone's volume %s is formatted: %t, %v; the original's is %s", clone, is, err, id)
-	}
-	if !n.IsLink(staging) {
-		t.Error("the original is no longer mounted")
 	}
 }
 

@@ -4,7 +4,6 @@ package contract
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -43,59 +42,6 @@ func TestVolumeWithoutReparsePoints(t *testing.T) {
 		t.Error("a directory is still there")
 	}
 	n.OK(n.UnmountVolume(id, staging))
-}
-
-// democratic-csi removes without force and reads the sentence of Windows for success.
-func TestRemovalOfAMissingPathHasWindowsSentence(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	const sentence = "The system cannot find the file specified"
-	for _, path := range []string{podsPath + `\missing`, podsPath + `\missing\below`} {
-		n.Code(n.Rmdir(path, false), codes.NotFound, sentence)
-	}
-	n.OK(n.Mkdir(podsPath + `\a\b`))
-	if err := n.Rmdir(podsPath+`\a`, false); err == nil || strings.Contains(err.Error(), sentence) {
-		t.Errorf("a directory that is not empty: %v", err)
-	}
-}
-
-// On a file system without POSIX deletion, such as FAT and many servers, a file goes when it is closed, and a read-only
-// file only when it no longer is read-only.
-func TestRemovalWithoutPOSIXSemantics(t *testing.T) {
-	for _, code := range []win32.Errno{
-		win32.ERROR_INVALID_PARAMETER, win32.ERROR_NOT_SUPPORTED, win32.ERROR_INVALID_FUNCTION, win32.ERROR_INVALID_LEVEL,
-	} {
-		t.Run(code.Name(), func(t *testing.T) {
-			n := caller.Start(t, testnode.Options{})
-			n.OK(n.Mkdir(podsPath + `\a\b`))
-			n.WriteFile(podsPath+`\a\b\file`, "x")
-			n.WriteFile(podsPath+`\a\fixed`, "x")
-			n.OK(os.Chmod(n.HostPath(podsPath+`\a\fixed`), 0o400))
-			n.Published()
-			n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx, Error: code})
-			n.Code(n.Rmdir(podsPath+`\a`, false), codes.FailedPrecondition)
-			n.OK(n.Rmdir(podsPath+`\a`, true))
-			n.OK(n.Rmdir(publish, false))
-			if n.Exists(podsPath+`\a`) || n.Exists(publish) {
-				t.Error("they are still there")
-			}
-		})
-	}
-	t.Run("what is not removed stays read-only", func(t *testing.T) {
-		n := caller.Start(t, testnode.Options{})
-		n.OK(n.Mkdir(podsPath + `\a`))
-		n.WriteFile(podsPath+`\a\fixed`, "x")
-		n.OK(os.Chmod(n.HostPath(podsPath+`\a\fixed`), 0o400))
-		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfoEx,
-			Error: win32.ERROR_INVALID_PARAMETER})
-		n.Faults.Add(testnode.Fault{Function: "SetInformation", Code: win32.FileDispositionInfo, Object: `\fixed`,
-			Error: win32.ERROR_IO_DEVICE})
-		n.Code(n.Rmdir(podsPath+`\a`, true), codes.Unavailable)
-		info, err := os.Stat(n.HostPath(podsPath + `\a\fixed`))
-		n.OK(err)
-		if info.Mode().Perm()&0o200 != 0 {
-			t.Errorf("the file is %v now", info.Mode())
-		}
-	})
 }
 
 // TestLinkMadeDespiteAnError: Windows makes a link's directory and reports a failure. The caller must not be told that

@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
@@ -214,45 +213,6 @@ func TestTargetsThatNTFSTellsApart(t *testing.T) {
 		n.OK(n.Unstage(one))
 		n.OK(n.Unstage(other))
 		n.Mapped()
-	}
-}
-
-// A stage that asks for more than one that is under way is done by itself: it does not get the other's answer.
-func TestStageThatAsksForMoreThanAnother(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	for serial, first := range map[string]*nodesteps.StageDiskRequest{
-		"read-only": {ReadOnly: true}, "keep-size": {KeepSize: true},
-	} {
-		number := n.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: serial, Formatted: true})
-		n.GrowDisk(number, 2<<30)
-		mounting, release := n.Hang(csiproxytest.Calls{Function: "SetVolumeMountPoint"})
-		answers := [2]chan *nodesteps.StageDiskResponse{make(chan *nodesteps.StageDiskResponse, 1),
-			make(chan *nodesteps.StageDiskResponse, 1)}
-		stage := func(i int, request *nodesteps.StageDiskRequest) {
-			request.TargetPath, request.Disk = staging+serial, byNumber(number)
-			answer, err := n.Steps().StageDisk(t.Context(), request)
-			if err != nil {
-				t.Errorf("%s: stage %d: %v", serial, i, err)
-			}
-			answers[i] <- answer
-		}
-		go stage(0, first)
-		<-mounting
-		begun := func() int {
-			_ = n.Exists(staging) // an entry in the journal, for which WaitFor looks
-			return len(slices.DeleteFunc(n.Find(csiproxytest.Query{Method: "nodesteps"}),
-				func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
-		}
-		before := begun()
-		go stage(1, &nodesteps.StageDiskRequest{})
-		n.WaitFor(func() bool { return begun() > before })
-		release()
-		if small := (<-answers[0]).GetTotalBytes(); small > 1<<30 {
-			t.Errorf("%s: the volume has %d bytes after the stage that must not extend it", serial, small)
-		}
-		if grown := (<-answers[1]).GetTotalBytes(); grown <= 1<<30 {
-			t.Errorf("%s: the volume has %d bytes after the stage that must extend it", serial, grown)
-		}
 	}
 }
 

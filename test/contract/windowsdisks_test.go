@@ -4,7 +4,6 @@ package contract
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	olddiskclient "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -206,48 +204,6 @@ func TestLUNsByBusAndAdapter(t *testing.T) {
 func withLUN(spec bundle.Spec, lun uint8) bundle.Spec {
 	spec.LUN = lun
 	return spec
-}
-
-// TestLUNsOnAzure: data disks have their LUNs, and no other disk has one, although the system disk and the temporary
-// disk have the same addresses on their adapters. A page file may lie on drive C instead of the temporary disk, or
-// there is no such disk. NVMe disks have no LUN.
-func TestLUNsOnAzure(t *testing.T) {
-	t.Parallel()
-	onC := func(s *scenario.Scenario) { s.PageFiles = []string{`C:\pagefile.sys`} }
-	changes := map[string]func(*scenario.Scenario){"as it is": func(*scenario.Scenario) {}, "page file on drive C": onC,
-		"no temporary disk": func(s *scenario.Scenario) { onC(s); s.Disks = nil }}
-	for profile, data := range map[string]bundle.Spec{
-		"azure": {Adapter: 1, BusType: win32.BusTypeSas}, "azure-gen1": {Adapter: 3, BusType: win32.BusTypeSas},
-		"azure-nvme": {Adapter: 0, BusType: win32.BusTypeNvme},
-	} {
-		for name, change := range changes {
-			t.Run(profile+", "+name, func(t *testing.T) {
-				s, err := scenario.Load(profile)
-				caller.OK(t, err)
-				s.Disks = slices.DeleteFunc(s.Disks, func(d bundle.Spec) bool { return d.Adapter == data.Adapter })
-				change(&s)
-				n := caller.Start(t, testnode.Options{Emulated: emulated.Options{Scenario: &s}})
-				attached := map[uint32]string{}
-				for _, lun := range []uint8{2, 0, 1} {
-					spec := data
-					spec.SizeBytes, spec.LUN, spec.SerialNumber = 1<<30, lun, fmt.Sprint("data disk ", lun)
-					if profile == "azure-nvme" {
-						spec.LUN++ // the number of a namespace
-					}
-					number, err := n.Emulated.AttachDisk(spec)
-					n.OK(err)
-					if profile != "azure-nvme" {
-						attached[number] = fmt.Sprint(lun)
-					}
-					locations, err := n.ListDiskLocations()
-					n.OK(err)
-					for number := range locations {
-						wantLUN(t, n, number, attached[number])
-					}
-				}
-			})
-		}
-	}
 }
 
 // TestLocationsWithoutAnAnswer: without the address of the system disk the disks beside it are unknown, and an adapter

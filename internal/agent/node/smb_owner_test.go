@@ -233,6 +233,7 @@ func TestMappingsAreReplacedForNobody(t *testing.T) {
 		{"denied, disconnected, others", true, true, testShare, "second", 0, again, refused, again, again},
 		{"denied, connected, the same", true, false, testShare, "csi", 0, used, used, again, used},
 		{"denied, connected, the folder answers", true, false, testShare + `\dir`, "second", 0, used, used, used, used},
+		{"denied, connected, no such folder", true, false, testShare + `\none`, "second", 0, used, used, used, used},
 		{"denied, connected, others", true, false, testShare, "second", 0, again, refused, again, used},
 		{"logon failure", false, false, testShare, "csi", win32.ERROR_LOGON_FAILURE, again, again, again, again},
 		{"server away", false, false, testShare, "csi", win32.ERROR_BAD_NETPATH, refused, refused, refused, refused},
@@ -263,6 +264,9 @@ func TestMappingsAreReplacedForNobody(t *testing.T) {
 				}
 				n := start()
 				must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+				root, err := k.HostPath(firstStage)
+				must(t, err)
+				must(t, os.Mkdir(filepath.Join(root, "dir"), 0o755))
 				if !beside { // the mapping has no user
 					must(t, by(n).Rmdir(ctx, firstStage, false))
 				}
@@ -270,7 +274,7 @@ func TestMappingsAreReplacedForNobody(t *testing.T) {
 					n = start()
 				}
 				listed.disconnected, code = test.dropped, test.code
-				err := stageAs(ctx, n, test.remote, secondStage, test.user, "csi-password")
+				err = stageAs(ctx, n, test.remote, secondStage, test.user, "csi-password")
 				got := used
 				switch {
 				case removed > 0:
