@@ -13,7 +13,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 )
 
 // Node is an emulated Windows node. It is safe for concurrent use.
@@ -29,7 +28,6 @@ type Node struct {
 	boot     int                // counts reboots; device handles of earlier boots are invalid
 	online   map[guid.GUID]bool // volumes that were brought online since the last boot
 
-	services   services.Manager
 	unmapped   int             // contacts with file servers without a mapping
 	arriving   map[uint64]int  // queries until the disks of an iSCSI session have their numbers, by its id
 	privileges map[string]bool // enabled by the agent's process
@@ -170,7 +168,7 @@ func (n *Node) Reboot() error {
 	n.hasten(false)
 	err := n.update(func(s *state) {
 		s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
-		n.services.Boot(s.Services)
+		s.Services.Boot()
 	})
 	if err == nil {
 		err = errors.Join(n.putDown(), n.start(Options{}))

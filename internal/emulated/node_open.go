@@ -36,8 +36,8 @@ func Exists(stateDir string) bool {
 	return !missing(stateFile) || !missing(bundle.DisksDir) || !missing(restoredDir)
 }
 
-// Open starts the node of a state directory, or makes a new one in an empty or missing directory. It fails while another
-// process runs the node. A *hostfiles.DamagedError says what cannot be used.
+// Open starts the node of a state directory, or makes a new one in an empty or missing directory. It fails while
+// another process runs the node. A *hostfiles.DamagedError says what cannot be used.
 func Open(stateDir string, o Options) (*Node, error) {
 	dir, err := filepath.Abs(stateDir)
 	if err != nil {

@@ -26,6 +26,7 @@ func (n *Node) changeService(function, name string,
 		return err
 	}
 	if slices.EqualFunc(all, n.state.Services, func(a, b services.Service) bool { return a.State == b.State }) {
+		n.state.Services = all // with the queries, which node.json does not keep
 		return nil
 	}
 	return n.update(func(next *state) { next.Services = all })
@@ -34,7 +35,7 @@ func (n *Node) changeService(function, name string,
 // QueryService implements kernel.Services. Each query brings a pending service closer to its state.
 func (n *Node) QueryService(name string) (info kernel.Service, err error) {
 	err = n.changeService("OpenServiceW", name, func(all services.List, s *services.Service) error {
-		info = n.services.Query(all, s)
+		info = all.Query(s)
 		return nil
 	})
 	return info, err
@@ -42,12 +43,12 @@ func (n *Node) QueryService(name string) (info kernel.Service, err error) {
 
 // StartService implements kernel.Services: it begins to start a service and those that it needs.
 func (n *Node) StartService(name string) error {
-	return n.changeService("StartServiceW", name, n.services.Start)
+	return n.changeService("StartServiceW", name, services.List.Start)
 }
 
 // StopService implements kernel.Services: it begins to stop a service.
 func (n *Node) StopService(name string) error {
-	return n.changeService("ControlService", name, n.services.Stop)
+	return n.changeService("ControlService", name, services.List.Stop)
 }
 
 // DependentServices implements kernel.Services: the services that must be stopped first.
@@ -61,12 +62,12 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 	return names, err
 }
 
-// SetService changes a service at once, as a failure or an administrator does: see services.Manager.Set. Errors:
+// SetService changes a service at once, as a failure or an administrator does: see services.List.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
 func (n *Node) SetService(name string, change func(*services.Service) error) error {
 	defer n.control()()
 	all := slices.Clone(n.state.Services)
-	if err := n.services.Set(all, name, change); err != nil {
+	if err := all.Set(name, change); err != nil {
 		return err
 	}
 	return n.update(func(next *state) { next.Services = all })

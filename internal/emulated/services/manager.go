@@ -9,25 +9,19 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
-
-// A Manager is how far the pending services of a node are, which a restart of its process forgets.
-type Manager struct {
-	steps map[string]int // queries that found a service pending, by its folded name
-}
 
 // Query returns what the Service Control Manager says of a service. Each query brings a pending one closer to its
 // state.
-func (m *Manager) Query(all List, s *Service) kernel.Service {
-	m.pass(all, s)
+func (all List) Query(s *Service) kernel.Service {
+	all.pass(s)
 	info := kernel.Service{
 		DisplayName: s.DisplayName, StartType: win32.ServiceStart(s.StartType),
 		Dependencies: slices.Clone(s.Dependencies), State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
 	}
 	switch s.State {
 	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:
-		info.CheckPoint, info.WaitHint = uint32(m.steps[winpath.Fold(s.Name)]), 2000
+		info.CheckPoint, info.WaitHint = uint32(s.Queries), 2000
 	case win32.SERVICE_RUNNING:
 		if !s.Unstoppable {
 			info.Accepted = win32.SERVICE_ACCEPT_STOP
@@ -41,12 +35,12 @@ func (m *Manager) Query(all List, s *Service) kernel.Service {
 }
 
 // pass counts a query for a pending service and those that it waits for.
-func (m *Manager) pass(all List, s *Service) {
+func (all List) pass(s *Service) {
 	switch s.State {
 	case win32.SERVICE_START_PENDING:
 		dependencies, _ := all.dependencies(s)
 		for _, d := range dependencies {
-			m.pass(all, d)
+			all.pass(d)
 			if d.State == win32.SERVICE_STOPPED {
 				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
 				return
@@ -55,26 +49,22 @@ func (m *Manager) pass(all List, s *Service) {
 				return
 			}
 		}
-		if m.arrived(s) {
+		if s.arrived() {
 			s.started()
 		}
 	case win32.SERVICE_STOP_PENDING:
-		if m.arrived(s) {
+		if s.arrived() {
 			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
 		}
 	}
 }
 
 // arrived counts a query and reports whether the pending state is over.
-func (m *Manager) arrived(s *Service) bool {
-	key := winpath.Fold(s.Name)
-	if m.steps == nil {
-		m.steps = map[string]int{}
-	}
-	if m.steps[key]++; m.steps[key] <= s.PendingQueries {
+func (s *Service) arrived() bool {
+	if s.Queries++; s.Queries <= s.PendingQueries {
 		return false
 	}
-	delete(m.steps, key)
+	s.Queries = 0
 	return true
 }
 
@@ -87,15 +77,14 @@ func (s *Service) started() {
 }
 
 // enter puts a service into a state.
-func (m *Manager) enter(s *Service, state win32.ServiceState) {
-	s.State, s.ExitCode, s.ServiceExitCode = state, 0, 0
-	delete(m.steps, winpath.Fold(s.Name))
+func (s *Service) enter(state win32.ServiceState) {
+	s.State, s.ExitCode, s.ServiceExitCode, s.Queries = state, 0, 0, 0
 }
 
 // Start begins to start a service and those that it needs.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew
-func (m *Manager) Start(all List, s *Service) error {
+func (all List) Start(s *Service) error {
 	if s.State != win32.SERVICE_STOPPED {
 		return win32.ERROR_SERVICE_ALREADY_RUNNING
 	}
@@ -107,11 +96,11 @@ func (m *Manager) Start(all List, s *Service) error {
 		return win32.ERROR_SERVICE_DEPENDENCY_DELETED
 	}
 	for _, d := range dependencies {
-		if d.State == win32.SERVICE_STOPPED && m.Start(all, d) != nil || d.State == win32.SERVICE_STOP_PENDING {
+		if d.State == win32.SERVICE_STOPPED && all.Start(d) != nil || d.State == win32.SERVICE_STOP_PENDING {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	m.enter(s, win32.SERVICE_START_PENDING)
+	s.enter(win32.SERVICE_START_PENDING)
 	return nil
 }
 
@@ -119,7 +108,7 @@ func (m *Manager) Start(all List, s *Service) error {
 // controls the service accepts.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-controlservice
-func (m *Manager) Stop(all List, s *Service) error {
+func (all List) Stop(s *Service) error {
 	switch {
 	case s.State == win32.SERVICE_STOPPED:
 		return win32.ERROR_SERVICE_NOT_ACTIVE
@@ -130,22 +119,22 @@ func (m *Manager) Stop(all List, s *Service) error {
 	case s.Unstoppable:
 		return win32.ERROR_INVALID_SERVICE_CONTROL
 	}
-	m.enter(s, win32.SERVICE_STOP_PENDING)
+	s.enter(win32.SERVICE_STOP_PENDING)
 	return nil
 }
 
 // Boot sets the services' states after a restart of Windows: those that start automatically run, with those that they
 // need, unless one fails or is missing; all others are stopped.
-func (m *Manager) Boot(all List) {
+func (all List) Boot() {
 	for i := range all {
-		all[i].State, all[i].ExitCode, all[i].ServiceExitCode = win32.SERVICE_STOPPED, neverStarted, 0
+		all[i].enter(win32.SERVICE_STOPPED)
+		all[i].ExitCode = neverStarted
 	}
 	for i := range all {
 		if all[i].StartType <= Automatic {
 			all.boot(&all[i])
 		}
 	}
-	clear(m.steps)
 }
 
 // boot starts a service and those that it needs, and reports whether it runs then.
@@ -172,7 +161,7 @@ var (
 
 // Set changes a service at once, as a failure or an administrator does. Another state that is pending begins now.
 // Dependencies are ignored.
-func (m *Manager) Set(all List, name string, change func(*Service) error) error {
+func (all List) Set(name string, change func(*Service) error) error {
 	s := all.Find(name)
 	if s == nil {
 		return fmt.Errorf("service %q: %w", name, ErrNoSuch)
@@ -182,7 +171,7 @@ func (m *Manager) Set(all List, name string, change func(*Service) error) error 
 		return err
 	}
 	if s.State != before {
-		m.enter(s, s.State)
+		s.enter(s.State)
 	}
 	if err := all.checkOne(s); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)

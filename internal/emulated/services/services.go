@@ -36,13 +36,13 @@ type Spec struct {
 	StartServiceExitCode uint32 `json:"startServiceExitCode,omitempty"`
 }
 
-// Service is a service of the node, as in node.json. The progress of a pending state is not kept: after a death it
-// starts over.
+// Service is a service of the node, as in node.json.
 type Service struct {
 	Spec
 	State           win32.ServiceState `json:"state"`
 	ExitCode        uint32             `json:"exitCode,omitempty"` // of the last stop
 	ServiceExitCode uint32             `json:"serviceExitCode,omitempty"`
+	Queries         int                `json:"-"` // that found it pending; after a death it starts over
 }
 
 // neverStarted is the exit code of a service that was not started since the node's start.
