@@ -81,11 +81,6 @@ func TestEveryDoubtHasAQuestion(t *testing.T) {
 	if once := slices.Compact(slices.Clone(all)); len(once) != len(all) {
 		t.Errorf("a number is taken twice: %v", all)
 	}
-	for n := 1; n <= 31; n++ { // the first ones came with the design
-		if !slices.Contains(all, n) {
-			t.Errorf("there is no question R%d", n)
-		}
-	}
 	for _, q := range Questions() {
 		if !slices.Contains(all, q.Number) {
 			t.Errorf("R%d was not found in the source", q.Number)

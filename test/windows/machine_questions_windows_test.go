@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -21,14 +20,10 @@ func machineQuestions() []Question {
 		{2, "Is the serial number of the device descriptor that of MSFT_Disk?", askDisks},
 		unasked(9, "Can GetVolumeNameForVolumeMountPointW differ from FindFirstVolumeW's name for the same volume?",
 			"a disk would have to move between two machines"),
-		{13, "Does format.com take a volume's GUID path without asking, raw and formatted?", askFormatCom},
-		{14, "Does os.Root refuse a volume that is mounted below it?", askRoot},
 		{15, "After RemoveAll of a directory with a mount point in it: is the volume's content there, and the mount " +
 			"manager's record?", askRemoveAll},
-		{20, "Is the SMBIOS serial number that of Win32_BIOS?", askBIOS},
 		unasked(21, "Do ContainerAdministrator, ContainerUser and HostProcess containers reach the pipes?",
 			"a cluster with a pod of each kind is needed"),
-		{24, "Do all reads of disks parse, on this architecture?", askReads},
 		{36, "What does Windows tell of the disks that it needs: in the registry, by the bus types of adapters, and by the " +
 			"LUNs of NVMe disks?", askNeeds},
 	}
@@ -152,49 +147,13 @@ func (s Subject) adapter(path string) string {
 	return fmt.Sprintf("%+v %s", adapter, verdict(err))
 }
 
-func askReads(q *inquiry) {
-	note(q, map[string]any{"architecture": runtime.GOARCH, "disks": q.readDisks()})
-}
-
-func askFormatCom(q *inquiry) {
-	answers := note(q, map[string]string{})
-	volume, _ := q.rawVolume(q.attach().Number())
-	for _, state := range []string{"raw", "formatted"} {
-		out, err := runTool("format.com", nil, strings.TrimSuffix(volume, `\`), "/FS:NTFS", "/Q", "/Y", "/V:")
-		answers[state] = fmt.Sprintf("%v: %s", err, out)
-	}
-}
-
-// mountedBelow makes a directory with a mounted volume and a file in it.
-func (q *inquiry) mountedBelow() (root, mount, volume string) {
-	q.Helper()
-	volume, root = q.newVolume(), q.TempDir()
-	mount = filepath.Join(root, "mount")
+func askRemoveAll(q *inquiry) {
+	volume, dir := q.newVolume(), q.TempDir()
+	mount := filepath.Join(dir, "mount")
 	q.check(os.Mkdir(mount, 0o700))
 	q.check(q.Kernel.SetVolumeMountPoint(mount+`\`, volume))
 	q.Cleanup(func() { _ = q.Kernel.DeleteVolumeMountPoint(mount + `\`) })
 	q.check(os.WriteFile(filepath.Join(mount, "file"), []byte("precious"), 0o600))
-	return root, mount, volume
-}
-
-func askRoot(q *inquiry) {
-	dir, _, _ := q.mountedBelow()
-	root, err := os.OpenRoot(dir)
-	q.check(err)
-	defer root.Close()
-	answers := note(q, map[string]string{})
-	_, err = root.Stat("mount")
-	answers["Stat of the mount point"] = fmt.Sprint(err)
-	_, err = root.Lstat("mount")
-	answers["Lstat of the mount point"] = fmt.Sprint(err)
-	_, err = root.Stat(`mount\file`)
-	answers["Stat below it"] = fmt.Sprint(err)
-	answers["MkdirAll below it"] = fmt.Sprint(root.MkdirAll(`mount\a\b`, 0o700))
-	answers["RemoveAll below it"] = fmt.Sprint(root.RemoveAll(`mount\a`))
-}
-
-func askRemoveAll(q *inquiry) {
-	dir, mount, volume := q.mountedBelow()
 	answers := note(q, map[string]string{"RemoveAll": fmt.Sprint(os.RemoveAll(dir))})
 	_, err := os.ReadFile(volume + "file")
 	answers["the volume's file"] = fmt.Sprint(err)
@@ -215,12 +174,4 @@ func smbiosSerial(k kernel.Kernel) (string, error) {
 		return "", err
 	}
 	return smbios.SystemSerialNumber(), nil
-}
-
-func askBIOS(q *inquiry) {
-	ours, err := smbiosSerial(q.Kernel)
-	q.check(err)
-	theirs, err := BIOSSerial()
-	q.check(err)
-	note(q, map[string]string{"SMBIOS": ours, "Win32_BIOS": theirs})
 }

@@ -23,7 +23,6 @@
 #include <lm.h>
 #include <lmerr.h>
 #include <virtdisk.h>
-#include <winnetwk.h>
 #include <winsvc.h>
 #include <ddk/mountmgr.h>
 
