@@ -108,6 +108,7 @@ func (c *APICall) End(response proto.Message, err error) {
 // Intercept is the kernel.Interceptor.
 func (j *Journal) Intercept(ctx context.Context, call kernel.Call, do func() error) error {
 	call.Input = slices.Clone(call.Input[:min(len(call.Input), redact.MaxSize)])
+	call.Output = nil // it would keep the caller's buffer
 	r := j.running.Add(entry{requestID: j.requestID(ctx), Call: call})
 	err := errPanic
 	defer func() { j.end(r, func(e *entry) { e.err = err }) }()

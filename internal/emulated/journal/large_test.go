@@ -11,13 +11,19 @@ import (
 
 	filesystem "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
 
-// A journal full of a large node's answers could be larger than the agent.
+// A journal full of a large node's answers, or of those of its kernel, could be larger than the agent.
 func TestLargeResponsesAreNotKept(t *testing.T) {
-	j := newJournal(64)
+	j := newJournal(128)
 	large := func() *volume.ListVolumesOnDiskResponse {
 		return &volume.ListVolumesOnDiskResponse{VolumeIds: []string{strings.Repeat("x", 1<<20)}}
+	}
+	for range 63 {
+		out := make([]byte, 1<<20)
+		_ = j.Intercept(t.Context(), kernel.Call{Function: "Information", Output: func() any { return out }},
+			func() error { return nil })
 	}
 	for range 64 {
 		j.BeginAPI("id", "e", "/m").End(large(), nil)
