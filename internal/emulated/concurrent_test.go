@@ -11,8 +11,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // Everything at once, under the race detector; afterwards the node is intact. The result of each call depends on the
@@ -41,7 +41,7 @@ func TestConcurrentUse(t *testing.T) {
 				check(ioctl(n, path, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1}.Bytes()))
 				l := win32.DriveLayout{Style: 1,
 					Partitions: []win32.Partition{{Style: 1, StartingOffset: 16 << 20, Length: 32 << 20,
-						Type: win32.PartitionBasicData, ID: gpt.NewGUID()}}}
+						Type: win32.PartitionBasicData, ID: ondisk.NewGUID()}}}
 				check(ioctl(n, path, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes()))
 				v := ntpath.VolumeName(l.Partitions[0].ID)
 				mount := fmt.Sprintf(`C:\w%d\`, worker)

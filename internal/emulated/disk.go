@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -261,6 +260,6 @@ func (n *Node) WaitForDeviceInstalls(time.Duration) (err error) {
 }
 
 // write changes the image, and reads it again.
-func (d *disk) write(blocks []gpt.Block) error {
+func (d *disk) write(blocks []ondisk.Block) error {
 	return errors.Join(d.image.Write(blocks), d.refresh())
 }

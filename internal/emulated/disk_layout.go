@@ -11,7 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
@@ -44,12 +43,12 @@ const msrEnd = 16 << 20
 
 func (d *disk) createGPT(want win32.CreateDisk) error {
 	if want.DiskID == (guid.GUID{}) {
-		want.DiskID = gpt.NewGUID()
+		want.DiskID = ondisk.NewGUID()
 	}
 	if d.node.disks.identities(d)[want.DiskID] || want.MaxPartitionCount > 128 {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	t, err := gpt.New(want.DiskID, int(d.record.SectorSize), d.image.Size)
+	t, err := ondisk.NewGPT(want.DiskID, int(d.record.SectorSize), d.image.Size)
 	if err != nil {
 		return win32.ERROR_INVALID_PARAMETER
 	}
@@ -57,7 +56,7 @@ func (d *disk) createGPT(want win32.CreateDisk) error {
 	if s.MSR == scenario.MSRImmediate {
 		t = d.withMSR(t)
 	}
-	var blocks []gpt.Block
+	var blocks []ondisk.Block
 	if d.layout.GPT != nil {
 		blocks = append(blocks, d.layout.GPT.BackupBlock()) // makes it unreadable
 	}
@@ -73,11 +72,11 @@ func (d *disk) createGPT(want win32.CreateDisk) error {
 
 // withMSR returns the table with a reserved partition of the lowest free number, or unchanged if it has one already or
 // has no room.
-func (d *disk) withMSR(t *gpt.Table) *gpt.Table {
+func (d *disk) withMSR(t *ondisk.GPT) *ondisk.GPT {
 	next := *t
 	from := int64(t.FirstUsable) * d.sectorSize()
 	next.Partitions = append(slices.Clone(t.Partitions), win32.Partition{
-		Number: freeNumber(t.Partitions), Type: win32.PartitionMSR, ID: gpt.NewGUID(), Name: bundle.MSRName,
+		Number: freeNumber(t.Partitions), Type: win32.PartitionMSR, ID: ondisk.NewGUID(), Name: bundle.MSRName,
 		StartingOffset: from, Length: msrEnd - from,
 	})
 	isMSR := func(p win32.Partition) bool { return p.Type == win32.PartitionMSR }
@@ -133,7 +132,7 @@ func (d *disk) setLayout(in, _ []byte) (int, error) {
 
 // replaceLayout writes another layout of the same style.
 func (d *disk) replaceLayout(want win32.DriveLayout) error {
-	var blocks []gpt.Block
+	var blocks []ondisk.Block
 	err := error(win32.ERROR_INVALID_PARAMETER)
 	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
@@ -147,7 +146,7 @@ func (d *disk) replaceLayout(want win32.DriveLayout) error {
 	return d.write(blocks)
 }
 
-func (d *disk) gptBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
+func (d *disk) gptBlocks(want win32.DriveLayout) ([]ondisk.Block, error) {
 	others, t := d.node.disks.identities(d), *d.layout.GPT
 	old := t.Partitions
 	t.Partitions = nil
@@ -158,7 +157,7 @@ func (d *disk) gptBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 			continue
 		}
 		if p.ID == (guid.GUID{}) {
-			p.ID = gpt.NewGUID()
+			p.ID = ondisk.NewGUID()
 		}
 		if used[p.ID] || others[p.ID] {
 			return nil, win32.ERROR_INVALID_PARAMETER
@@ -192,7 +191,7 @@ func (d *disk) aligned(p win32.Partition) bool {
 		p.Length%d.sectorSize() == 0 && p.Length <= d.image.Size-p.StartingOffset
 }
 
-func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
+func (d *disk) mbrBlocks(want win32.DriveLayout) ([]ondisk.Block, error) {
 	m := ondisk.MBR{Signature: want.Signature}
 	if len(want.Partitions) > 4 {
 		return nil, win32.ERROR_INVALID_PARAMETER
@@ -211,5 +210,5 @@ func (d *disk) mbrBlocks(want win32.DriveLayout) ([]gpt.Block, error) {
 	if _, err := d.image.File.ReadAt(sector, 0); err != nil {
 		return nil, err
 	}
-	return []gpt.Block{{Offset: 0, Data: m.Encode(sector)}}, nil
+	return []ondisk.Block{{Offset: 0, Data: m.Encode(sector)}}, nil
 }

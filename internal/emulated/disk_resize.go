@@ -9,7 +9,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -59,7 +59,7 @@ func (d *disk) refreshTable(sizeBytes int64) error {
 	if err := t.Resize(sizeBytes); err != nil {
 		return err
 	}
-	return d.write(append([]gpt.Block{old}, t.Encode()...))
+	return d.write(append([]ondisk.Block{old}, t.Encode()...))
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.

@@ -15,8 +15,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -277,7 +277,7 @@ func TestClonesGetNewIdentities(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	n := newNode(t, func(s *scenario.Switches) { s.MSR = scenario.MSRNever })
 	d := openDevice(t, n, oneDrive, readWrite)
-	id := gpt.NewGUID()
+	id := ondisk.NewGUID()
 	control(t, d, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: 1, DiskID: id, MaxPartitionCount: 128}.Bytes())
 	l := diskLayout(t, d)
 	want := win32.DriveLayout{Style: 1, DiskID: id, StartingUsableOffset: 34 * 512, UsableLength: 10<<30 - 67*512,
@@ -287,7 +287,7 @@ func TestLayouts(t *testing.T) {
 	}
 	part := func(start, length int64) win32.Partition {
 		return win32.Partition{Style: 1, StartingOffset: start << 20, Length: length << 20, Type: win32.PartitionBasicData,
-			ID: gpt.NewGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
+			ID: ondisk.NewGUID(), Name: "n", Attributes: 1 << 63, Rewrite: true}
 	}
 	set := func(parts ...win32.Partition) error {
 		next := l

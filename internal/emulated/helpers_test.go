@@ -12,8 +12,8 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -100,10 +100,10 @@ func diskLayout(t *testing.T, h kernel.Handle) win32.DriveLayout {
 func partition(t *testing.T, n *Node, disk string) string {
 	t.Helper()
 	h := openDevice(t, n, disk, readWrite)
-	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: gpt.NewGUID(),
+	control(t, h, win32.IOCTL_DISK_CREATE_DISK, win32.CreateDisk{Style: win32.PARTITION_STYLE_GPT, DiskID: ondisk.NewGUID(),
 		MaxPartitionCount: 128}.Bytes())
 	planned, data, err := win32.PlanDataPartition(diskLayout(t, h), 16<<20,
-		func() (guid.GUID, error) { return gpt.NewGUID(), nil })
+		func() (guid.GUID, error) { return ondisk.NewGUID(), nil })
 	must(t, err)
 	control(t, h, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, planned.Bytes())
 	return ntpath.VolumeName(data.ID)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 const unknownVolume = `\\?\Volume{11111111-2222-3333-4444-555555555555}\`
@@ -181,7 +181,7 @@ func TestForeignFileSystems(t *testing.T) {
 		"LUKS":  sector(func(s []byte) { copy(s, "LUKS\xba\xbe") }),
 	} {
 		d := firstData(n).disk
-		must(t, d.write([]gpt.Block{{Offset: firstData(n).offset, Data: s}}))
+		must(t, d.write([]ondisk.Block{{Offset: firstData(n).offset, Data: s}}))
 		got, err := n.VolumeInformation(v)
 		if want == "ext4" || want == "LUKS" {
 			wantCode(t, want, err, win32.ERROR_UNRECOGNIZED_VOLUME)

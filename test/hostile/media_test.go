@@ -13,7 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -76,7 +76,7 @@ func table(t *testing.T, disk, each int64, types ...guid.GUID) (marks []mark) {
 		caller.OK(t, err)
 		return id
 	}
-	g, err := gpt.New(id(), 512, disk)
+	g, err := ondisk.NewGPT(id(), 512, disk)
 	caller.OK(t, err)
 	for i, kind := range types {
 		g.Partitions = append(g.Partitions, win32.Partition{Number: uint32(i) + 1, Type: kind, ID: id(),

@@ -11,8 +11,8 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 // The directories of disks, in a state directory, and of the files of volumes, in that of a disk.
@@ -36,7 +36,7 @@ func (im *Image) Files(id guid.GUID) string { return FilesPath(im.Home, id) }
 
 // Write writes blocks in their order, which is such that a death on the way leaves what was there before or the whole
 // change, but for copies.
-func (im *Image) Write(blocks []gpt.Block) error {
+func (im *Image) Write(blocks []ondisk.Block) error {
 	for _, b := range blocks {
 		if b.Offset < 0 || b.Offset > im.Size-int64(len(b.Data)) {
 			return fmt.Errorf("%d bytes at %d are outside the image of %d", len(b.Data), b.Offset, im.Size)

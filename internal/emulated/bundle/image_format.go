@@ -6,16 +6,15 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // newFileSystem returns the blocks of an empty file system of a new disk.
-func (r Record) newFileSystem(offset, length int64) []gpt.Block {
+func (r Record) newFileSystem(offset, length int64) []ondisk.Block {
 	if r.FileSystem == setting.FileSystemExFAT {
-		return []gpt.Block{{Offset: offset, Data: ondisk.NewExFAT(int64(r.SectorSize), offset, length)}}
+		return []ondisk.Block{{Offset: offset, Data: ondisk.NewExFAT(int64(r.SectorSize), offset, length)}}
 	}
 	return ondisk.NewNTFS(int64(r.SectorSize), offset, length)
 }
@@ -46,13 +45,13 @@ const MSRName = "Microsoft reserved partition"
 // createGPT makes the reserved partitions and, after them, a basic data partition.
 func createGPT(im *Image, record Record) (guid.GUID, error) {
 	const mib = 1 << 20
-	t, err := gpt.New(gpt.NewGUID(), int(record.SectorSize), im.Size)
+	t, err := ondisk.NewGPT(ondisk.NewGUID(), int(record.SectorSize), im.Size)
 	if err != nil {
 		return guid.GUID{}, err
 	}
 	from := int64(mib)
 	add := func(kind guid.GUID, name string, to int64, attributes uint64) win32.Partition {
-		p := win32.Partition{Number: uint32(len(t.Partitions)) + 1, Type: kind, ID: gpt.NewGUID(), Name: name,
+		p := win32.Partition{Number: uint32(len(t.Partitions)) + 1, Type: kind, ID: ondisk.NewGUID(), Name: name,
 			Attributes: attributes, StartingOffset: from, Length: to - from}
 		t.Partitions, from = append(t.Partitions, p), to
 		return p
@@ -77,7 +76,7 @@ func createMBR(im *Image, record Record) (guid.GUID, error) {
 	const mib, ifs = 1 << 20, 0x07
 	sector := int64(record.SectorSize)
 	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none
-	var blocks []gpt.Block
+	var blocks []ondisk.Block
 	from, data := int64(mib), 0
 	if record.System || record.Boot {
 		m.Partitions[0] = win32.Partition{MBRType: ifs, Boot: true, StartingOffset: mib, Length: 100 * mib}
@@ -87,6 +86,6 @@ func createMBR(im *Image, record Record) (guid.GUID, error) {
 	to := min(im.Size/mib, 2<<20) * mib // an MBR ends at 2 TiB
 	m.Partitions[data] = win32.Partition{MBRType: ifs, StartingOffset: from, Length: to - from}
 	blocks = append(blocks, record.newFileSystem(from, to-from)...)
-	blocks = append(blocks, gpt.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
+	blocks = append(blocks, ondisk.Block{Offset: 0, Data: m.Encode(make([]byte, sector))})
 	return ondisk.MBRVolumeID(m.Signature, from), im.Write(blocks)
 }

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
 
 // BootSector is all that the node knows about a file system, from its boot sector.
@@ -91,11 +89,11 @@ const bootCode = "\xFA\xF4\xEB\xFD"
 // NewNTFS returns the blocks of an empty NTFS in a part of a disk. The last sector of the part is not in the file
 // system: it holds the copy of the boot sector. The boot sector comes first: with it alone the part has a file system,
 // and without it the part would be neither blank nor formatted.
-func NewNTFS(sectorSize, offset, length int64) []gpt.Block {
+func NewNTFS(sectorSize, offset, length int64) []Block {
 	sectors := length/sectorSize - 1
 	mft := min(sectors*sectorSize/ClusterSize/3, firstMFTMost)
 	boot := newBootSector(sectorSize, offset/sectorSize, sectors, mft)
-	return []gpt.Block{
+	return []Block{
 		{Offset: offset, Data: append(boot[:sectorSize:sectorSize], make([]byte, bootBytes-sectorSize)...)},
 		{Offset: offset + mft*ClusterSize, Data: newMFT(sectorSize)},
 		{Offset: offset + sectors*sectorSize, Data: boot},
@@ -167,11 +165,11 @@ func newMFT(sectorSize int64) []byte {
 
 // GrowNTFS returns the blocks by which the NTFS at an offset, with this boot sector, gets a number of sectors. Of one
 // that was made elsewhere, the metadata would have to follow: ok is false.
-func GrowNTFS(boot []byte, offset, sectors int64) (blocks []gpt.Block, ok bool) {
+func GrowNTFS(boot []byte, offset, sectors int64) (blocks []Block, ok bool) {
 	if string(boot[84:][:len(bootCode)]) != bootCode {
 		return nil, false
 	}
 	boot = bytes.Clone(boot)
 	binary.LittleEndian.PutUint64(boot[40:], uint64(sectors))
-	return []gpt.Block{{Offset: offset + sectors*int64(len(boot)), Data: boot}, {Offset: offset, Data: boot}}, true
+	return []Block{{Offset: offset + sectors*int64(len(boot)), Data: boot}, {Offset: offset, Data: boot}}, true
 }

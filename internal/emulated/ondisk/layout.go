@@ -13,15 +13,20 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/gpt"
 )
+
+// Block is a run of bytes and its place on the medium.
+type Block struct {
+	Offset int64
+	Data   []byte
+}
 
 // Layout is the content of the partition tables in an image.
 type Layout struct {
 	Style      win32.PartitionStyle
 	SectorSize int64
-	GPT        *gpt.Table // with style GPT
-	MBR        MBR        // with style MBR
+	GPT        *GPT // with style GPT
+	MBR        MBR  // with style MBR
 }
 
 // ReadLayout reads the tables. A GPT is there when sector 0 has a protective entry and one of the headers is good; a
@@ -35,7 +40,7 @@ func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (La
 	m, protective, ok := ParseMBR(first, size)
 	switch {
 	case ok && protective:
-		t, err := gpt.Read(r, sectorSize, size)
+		t, err := readGPT(r, sectorSize, size)
 		if err == nil {
 			l.Style, l.GPT = win32.PARTITION_STYLE_GPT, t
 		}
@@ -93,6 +98,12 @@ func (l Layout) Identities() []guid.GUID {
 	return ids
 }
 
+// NewGUID returns a random GUID, as of a new disk or partition.
+func NewGUID() guid.GUID {
+	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
+	return id
+}
+
 // NewSerial returns a random volume serial number.
 func NewSerial() uint64 {
 	var b [8]byte
@@ -142,7 +153,7 @@ func ParseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
 
 // Overlaps reports whether a partition shares a byte with one of the record.
 func (m *MBR) Overlaps(p win32.Partition) bool {
-	return slices.ContainsFunc(m.Partitions[:], func(o win32.Partition) bool { return gpt.Overlap(o, p) })
+	return slices.ContainsFunc(m.Partitions[:], func(o win32.Partition) bool { return overlap(o, p) })
 }
 
 // Encode puts the record into a sector and keeps its boot code.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gpt
+package ondisk
 
 import (
 	"encoding/binary"
@@ -36,9 +36,9 @@ func (d disk) write(blocks []Block) {
 	}
 }
 
-func sample(t testing.TB, sectorSize int, sizeBytes int64) *Table {
+func sample(t testing.TB, sectorSize int, sizeBytes int64) *GPT {
 	t.Helper()
-	table, err := New(guid.GUID{Data1: 0xd15c}, sectorSize, sizeBytes)
+	table, err := NewGPT(guid.GUID{Data1: 0xd15c}, sectorSize, sizeBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestTablesSurviveTheirEncoding(t *testing.T) {
 			{"primary entries", 2*sectorSize + 3, true}} {
 			copied := append(disk(nil), d...)
 			copied[damage.at] ^= 0xFF
-			got, err := Read(copied, sectorSize, int64(len(d)))
+			got, err := readGPT(copied, sectorSize, int64(len(d)))
 			if err != nil {
 				t.Errorf("%d bytes a sector, damage: %s: %v", sectorSize, damage.name, err)
 				continue
@@ -89,7 +89,7 @@ func TestResize(t *testing.T) {
 	}
 	d.write(append([]Block{old}, table.Encode()...))
 	d[600] ^= 1 // only the backup is left
-	got, err := Read(d, 512, 8<<20)
+	got, err := readGPT(d, 512, 8<<20)
 	if err != nil || got.LastUsable != 8<<20/512-34 || len(got.Partitions) != 2 || !got.FromBackup {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -99,34 +99,34 @@ func TestResize(t *testing.T) {
 	if err := table.Resize(3 << 20); err == nil {
 		t.Error("a partition lost its end")
 	}
-	if _, err := New(guid.GUID{}, 512, 30000); !errors.Is(err, ErrTooSmall) {
+	if _, err := NewGPT(guid.GUID{}, 512, 30000); !errors.Is(err, errTooSmall) {
 		t.Errorf("30000 bytes: %v", err)
 	}
 }
 
 func TestNoTable(t *testing.T) {
 	for name, d := range map[string]disk{"empty": {}, "tiny": make(disk, 1000), "zero": make(disk, 1<<20)} {
-		if _, err := Read(d, 512, int64(len(d))); !errors.Is(err, ErrNoTable) {
+		if _, err := readGPT(d, 512, int64(len(d))); !errors.Is(err, errNoGPT) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestCheck(t *testing.T) {
-	for name, edit := range map[string]func(*Table){
-		"overlap":       func(t *Table) { t.Partitions[0].Length += 512 },
-		"backwards":     func(t *Table) { t.Partitions[0].Length = -512 },
-		"empty":         func(t *Table) { t.Partitions[0].Length = 0 },
-		"half sector":   func(t *Table) { t.Partitions[0].Length -= 256 },
-		"between":       func(t *Table) { t.Partitions[0].StartingOffset += 256 },
-		"table":         func(t *Table) { t.Partitions[0].StartingOffset = 33 * 512 },
-		"past end":      func(t *Table) { t.Partitions[1].Length += 512 },
-		"far past":      func(t *Table) { t.Partitions[1].StartingOffset = math.MaxInt64 - 511 },
-		"endless":       func(t *Table) { t.Partitions[1].Length = math.MaxInt64 - 511 },
-		"number twice":  func(t *Table) { t.Partitions[1].Number = 1 },
-		"number beyond": func(t *Table) { t.Partitions[1].Number = 129 },
-		"no number":     func(t *Table) { t.Partitions[0].Number = 0 },
-		"no type":       func(t *Table) { t.Partitions[1].Type = guid.GUID{} },
+	for name, edit := range map[string]func(*GPT){
+		"overlap":       func(t *GPT) { t.Partitions[0].Length += 512 },
+		"backwards":     func(t *GPT) { t.Partitions[0].Length = -512 },
+		"empty":         func(t *GPT) { t.Partitions[0].Length = 0 },
+		"half sector":   func(t *GPT) { t.Partitions[0].Length -= 256 },
+		"between":       func(t *GPT) { t.Partitions[0].StartingOffset += 256 },
+		"table":         func(t *GPT) { t.Partitions[0].StartingOffset = 33 * 512 },
+		"past end":      func(t *GPT) { t.Partitions[1].Length += 512 },
+		"far past":      func(t *GPT) { t.Partitions[1].StartingOffset = math.MaxInt64 - 511 },
+		"endless":       func(t *GPT) { t.Partitions[1].Length = math.MaxInt64 - 511 },
+		"number twice":  func(t *GPT) { t.Partitions[1].Number = 1 },
+		"number beyond": func(t *GPT) { t.Partitions[1].Number = 129 },
+		"no number":     func(t *GPT) { t.Partitions[0].Number = 0 },
+		"no type":       func(t *GPT) { t.Partitions[1].Type = guid.GUID{} },
 	} {
 		table := sample(t, 512, 4<<20)
 		if err := table.Check(); err != nil {
@@ -189,15 +189,15 @@ func TestEntryBeyondAllMedia(t *testing.T) {
 	le.PutUint64(d[1024+40:], 1<<55+200)
 	le.PutUint32(d[512+80:], defaultSlots-1) // fix adds one
 	fix(d)
-	got, err := Read(d, 512, int64(len(d)))
+	got, err := readGPT(d, 512, int64(len(d)))
 	if err != nil || !got.FromBackup {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadGPT(f *testing.F) {
 	d := make(disk, 128<<10)
-	table, err := New(guid.GUID{Data1: 1}, 512, int64(len(d)))
+	table, err := NewGPT(guid.GUID{Data1: 1}, 512, int64(len(d)))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func FuzzRead(f *testing.F) {
 		if sign { // so that the parser gets past the checksums
 			fix(m)
 		}
-		table, err := Read(m, 512, int64(len(m)))
+		table, err := readGPT(m, 512, int64(len(m)))
 		if err != nil {
 			return
 		}
@@ -224,7 +224,7 @@ func FuzzRead(f *testing.F) {
 		}
 		again := make(disk, len(m))
 		again.write(table.Encode())
-		got, err := Read(again, 512, int64(len(m)))
+		got, err := readGPT(again, 512, int64(len(m)))
 		if err != nil {
 			t.Fatalf("%+v: %v", table, err)
 		}

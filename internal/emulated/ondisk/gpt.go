@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gpt
+package ondisk
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ const (
 	nameUnits    = 36 // UTF-16 units of a partition name
 )
 
-// Table is a GUID partition table. Sectors are counted in SectorSize bytes.
-type Table struct {
+// A GPT is a GUID partition table. Sectors are counted in SectorSize bytes.
+type GPT struct {
 	DiskID      guid.GUID
 	SectorSize  int
 	Sectors     uint64 // size of the medium for which the table was made; the last sector holds the backup header
@@ -30,12 +30,12 @@ type Table struct {
 	FromBackup  bool              // the primary header or array was damaged
 }
 
-// ErrTooSmall means that a medium has no room for a table.
-var ErrTooSmall = errors.New("the medium is too small for a GUID partition table")
+// errTooSmall means that a medium has no room for a table.
+var errTooSmall = errors.New("the medium is too small for a GUID partition table")
 
-// New returns an empty table with 128 slots for a medium of the given size. SectorSize is 512 or 4096.
-func New(diskID guid.GUID, sectorSize int, sizeBytes int64) (*Table, error) {
-	t := &Table{DiskID: diskID, SectorSize: sectorSize, Slots: defaultSlots}
+// NewGPT returns an empty table with 128 slots for a medium of the given size. SectorSize is 512 or 4096.
+func NewGPT(diskID guid.GUID, sectorSize int, sizeBytes int64) (*GPT, error) {
+	t := &GPT{DiskID: diskID, SectorSize: sectorSize, Slots: defaultSlots}
 	t.FirstUsable = 2 + t.arraySectors()
 	if err := t.Resize(sizeBytes); err != nil {
 		return nil, err
@@ -44,32 +44,26 @@ func New(diskID guid.GUID, sectorSize int, sizeBytes int64) (*Table, error) {
 }
 
 // Resize adapts the table to a medium of the given size: the usable end and the place of the backup move.
-func (t *Table) Resize(sizeBytes int64) error {
+func (t *GPT) Resize(sizeBytes int64) error {
 	if sizeBytes < 0 {
-		return ErrTooSmall
+		return errTooSmall
 	}
 	sectors := uint64(sizeBytes) / uint64(t.SectorSize)
 	if sectors < t.FirstUsable+t.arraySectors()+2 {
-		return ErrTooSmall
+		return errTooSmall
 	}
 	t.Sectors, t.LastUsable = sectors, sectors-t.arraySectors()-2
 	return t.Check()
 }
 
 // arraySectors returns how many sectors the entry array takes.
-func (t *Table) arraySectors() uint64 {
+func (t *GPT) arraySectors() uint64 {
 	return uint64((t.Slots*entrySize + t.SectorSize - 1) / t.SectorSize)
-}
-
-// NewGUID returns a random GUID, as of a new disk or partition.
-func NewGUID() guid.GUID {
-	id, _ := guid.NewV4() // never fails, as it reads from crypto/rand
-	return id
 }
 
 // Check returns an error if the table must not be written: if partitions are not whole sectors inside the usable area,
 // overlap or share a number.
-func (t *Table) Check() error {
+func (t *GPT) Check() error {
 	sector := int64(t.SectorSize)
 	from, to := int64(t.FirstUsable)*sector, int64(t.LastUsable+1)*sector
 	for i, p := range t.Partitions {
@@ -84,7 +78,7 @@ func (t *Table) Check() error {
 				p.Number, p.Length, p.StartingOffset, from, to)
 		}
 		for _, o := range t.Partitions[:i] {
-			if o.Number == p.Number || Overlap(o, p) {
+			if o.Number == p.Number || overlap(o, p) {
 				return fmt.Errorf("partitions %d and %d have one number, or overlap", o.Number, p.Number)
 			}
 		}
@@ -92,7 +86,7 @@ func (t *Table) Check() error {
 	return nil
 }
 
-// Overlap reports whether two partitions share a byte.
-func Overlap(p, q win32.Partition) bool {
+// overlap reports whether two partitions share a byte.
+func overlap(p, q win32.Partition) bool {
 	return p.StartingOffset < q.StartingOffset+q.Length && q.StartingOffset < p.StartingOffset+p.Length
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gpt
+package ondisk
 
 import (
 	"encoding/binary"
@@ -11,12 +11,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
-
-// Block is a run of bytes and its place on the medium.
-type Block struct {
-	Offset int64
-	Data   []byte
-}
 
 // rawHeader is a header on the medium.
 type rawHeader struct {
@@ -36,18 +30,15 @@ type rawEntry struct {
 }
 
 const (
-	signature     = "EFI PART"
-	revision      = 0x00010000
-	headerSize    = 92
-	offsetCRC     = 16
-	mbrTypeGPT    = 0xEE
-	mbrEntry      = 446
-	bootSignature = 510
+	signature  = "EFI PART"
+	revision   = 0x00010000
+	headerSize = 92
+	offsetCRC  = 16
 )
 
 // Encode returns the blocks of the table: the backup array with its header, and the protective MBR with the primary
 // header and array. Written in this order, they change the table at once. Boot code in the MBR is lost.
-func (t *Table) Encode() []Block {
+func (t *GPT) Encode() []Block {
 	sector := int64(t.SectorSize)
 	array := t.encodeArray()
 	backupLBA := t.Sectors - 1
@@ -66,23 +57,23 @@ func (t *Table) Encode() []Block {
 
 // BackupBlock returns the place of the backup array and header, filled with zeros: writing it clears the old backup
 // when the medium becomes larger.
-func (t *Table) BackupBlock() Block {
+func (t *GPT) BackupBlock() Block {
 	first := t.Sectors - 1 - t.arraySectors()
 	return Block{int64(first) * int64(t.SectorSize), make([]byte, (t.arraySectors()+1)*uint64(t.SectorSize))}
 }
 
-func (t *Table) protectiveMBR(b []byte) {
-	e := b[mbrEntry:]
+func (t *GPT) protectiveMBR(b []byte) {
+	e := b[mbrTableAt:]
 	e[1], e[2], e[3] = 0x00, 0x02, 0x00 // first sector as cylinder, head, sector
-	e[4] = mbrTypeGPT
+	e[4] = MBRProtective
 	e[5], e[6], e[7] = 0xFF, 0xFF, 0xFF
 	binary.LittleEndian.PutUint32(e[8:], 1)
 	binary.LittleEndian.PutUint32(e[12:], uint32(min(t.Sectors-1, 0xFFFFFFFF)))
-	b[bootSignature], b[bootSignature+1] = 0x55, 0xAA
+	b[510], b[511] = 0x55, 0xAA
 }
 
 // header returns the header that is in the sector self.
-func (t *Table) header(array []byte, self, other, arrayLBA uint64) []byte {
+func (t *GPT) header(array []byte, self, other, arrayLBA uint64) []byte {
 	h := rawHeader{
 		Signature: [8]byte([]byte(signature)), Revision: revision, Size: headerSize, Self: self, Other: other,
 		FirstUsable: t.FirstUsable, LastUsable: t.LastUsable, DiskID: t.DiskID, Array: arrayLBA,
@@ -93,7 +84,7 @@ func (t *Table) header(array []byte, self, other, arrayLBA uint64) []byte {
 }
 
 // encodeArray returns the entry array, padded to whole sectors.
-func (t *Table) encodeArray() []byte {
+func (t *GPT) encodeArray() []byte {
 	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
 	for _, p := range t.Partitions {
 		first := uint64(p.StartingOffset) / uint64(t.SectorSize)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gpt
+package ondisk
 
 import (
 	"errors"
@@ -16,16 +16,16 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// ErrNoTable means that a medium holds no GUID partition table: neither header has the signature.
-var ErrNoTable = errors.New("no GUID partition table")
+// errNoGPT means that a medium holds no GUID partition table: neither header has the signature.
+var errNoGPT = errors.New("no GUID partition table")
 
-// Read reads the table of a medium of the given size: the primary one, or the backup if the primary is damaged. It
-// looks for the backup where the primary header points, and in the last sector. ErrNoTable: no sign of a table; other
+// readGPT reads the table of a medium of the given size: the primary one, or the backup if the primary is damaged. It
+// looks for the backup where the primary header points, and in the last sector. errNoGPT: no sign of a table; other
 // errors: a table that cannot be used, or a failed read.
-func Read(r io.ReaderAt, sectorSize int, sizeBytes int64) (*Table, error) {
+func readGPT(r io.ReaderAt, sectorSize int, sizeBytes int64) (*GPT, error) {
 	sectors := uint64(sizeBytes) / uint64(sectorSize)
 	if sizeBytes < 0 || sectors < 4 {
-		return nil, ErrNoTable
+		return nil, errNoGPT
 	}
 	m := medium{r: r, sectorSize: sectorSize, sectors: sectors}
 	table, err := m.table(1)
@@ -42,7 +42,7 @@ func Read(r io.ReaderAt, sectorSize int, sizeBytes int64) (*Table, error) {
 			table.FromBackup = true
 			return table, nil
 		}
-		if errors.Is(err, ErrNoTable) {
+		if errors.Is(err, errNoGPT) {
 			err = backupErr
 		}
 	}
@@ -62,7 +62,7 @@ func (m medium) header(lba uint64) (h rawHeader, err error) {
 		return h, fmt.Errorf("header in sector %d: %w", lba, err)
 	}
 	if h, err = cstruct.Parse[rawHeader]("GPT header", b, headerSize); err != nil || string(h.Signature[:]) != signature {
-		return h, ErrNoTable
+		return h, errNoGPT
 	}
 	if h.Size < headerSize || h.Size > uint32(m.sectorSize) {
 		return h, fmt.Errorf("header in sector %d: size %d", lba, h.Size)
@@ -85,7 +85,7 @@ func (m medium) header(lba uint64) (h rawHeader, err error) {
 	return h, nil
 }
 
-func (m medium) table(lba uint64) (*Table, error) {
+func (m medium) table(lba uint64) (*GPT, error) {
 	h, err := m.header(lba)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (m medium) table(lba uint64) (*Table, error) {
 	if crc32.ChecksumIEEE(array) != h.ArrayCRC {
 		return nil, fmt.Errorf("entries of the header in sector %d: wrong checksum", lba)
 	}
-	t := &Table{
+	t := &GPT{
 		DiskID: h.DiskID, SectorSize: m.sectorSize, Slots: int(h.Slots),
 		FirstUsable: h.FirstUsable, LastUsable: h.LastUsable,
 	}
