@@ -14,7 +14,6 @@ const (
 	FILE_READ_ATTRIBUTES  = 0x80
 	FILE_WRITE_ATTRIBUTES = 0x100
 	DELETE                = 0x10000
-	SYNCHRONIZE           = 0x100000
 	GENERIC_WRITE         = 0x40000000
 	GENERIC_READ          = 0x80000000
 )
@@ -36,16 +35,10 @@ const (
 
 // Options of NtCreateFile.
 const (
-	FILE_DIRECTORY_FILE          = 0x1
-	FILE_SYNCHRONOUS_IO_NONALERT = 0x20
-	FILE_NON_DIRECTORY_FILE      = 0x40
-	FILE_OPEN_FOR_BACKUP_INTENT  = 0x4000
-	FILE_OPEN_REPARSE_POINT      = 0x200000 // the link or mount point itself, not what it leads to
+	FILE_DIRECTORY_FILE     = 0x1
+	FILE_NON_DIRECTORY_FILE = 0x40
+	FILE_OPEN_REPARSE_POINT = 0x200000 // the link or mount point itself, not what it leads to
 )
-
-// OPEN_EXISTING is a disposition of CreateFileW.
-// https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-createfilew
-const OPEN_EXISTING = 3
 
 // Attributes of files.
 // https://learn.microsoft.com/windows/win32/fileio/file-attribute-constants

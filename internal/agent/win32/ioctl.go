@@ -8,21 +8,17 @@ import "fmt"
 // https://learn.microsoft.com/windows/win32/api/winioctl/
 const (
 	IOCTL_SCSI_GET_ADDRESS               = 0x00041018 // out SCSIAddress
-	IOCTL_SCSI_RESCAN_BUS                = 0x0004101C // on \\.\ScsiN:
 	IOCTL_DISK_IS_WRITABLE               = 0x00070024 // ERROR_WRITE_PROTECT: not
-	IOCTL_DISK_GET_PARTITION_INFO_EX     = 0x00070048 // out Partition
 	IOCTL_DISK_GET_DRIVE_LAYOUT_EX       = 0x00070050 // out DriveLayout
 	IOCTL_DISK_GET_DRIVE_GEOMETRY_EX     = 0x000700A0 // out DiskGeometryEx
 	IOCTL_DISK_GET_DISK_ATTRIBUTES       = 0x000700F0 // out GetDiskAttributes
 	IOCTL_DISK_UPDATE_PROPERTIES         = 0x00070140 // drops the cached layout and enumerates partitions again
 	IOCTL_DISK_GET_LENGTH_INFO           = 0x0007405C // out bytes
-	IOCTL_DISK_ARE_VOLUMES_READY         = 0x0007421C // on a disk; returns when all of its volumes are ready for use
 	IOCTL_DISK_SET_DRIVE_LAYOUT_EX       = 0x0007C054 // in DriveLayout; replaces the table
 	IOCTL_DISK_CREATE_DISK               = 0x0007C058 // in CreateDisk; destroys the present table
 	IOCTL_DISK_UPDATE_DRIVE_SIZE         = 0x0007C0C8 // out DISK_GEOMETRY, which needs an output buffer
 	IOCTL_DISK_GROW_PARTITION            = 0x0007C0D0 // in GrowPartition
 	IOCTL_DISK_SET_DISK_ATTRIBUTES       = 0x0007C0F4 // in SetDiskAttributes
-	IOCTL_DISK_DELETE_DRIVE_LAYOUT       = 0x0007C100 // back to RAW
 	IOCTL_STORAGE_GET_DEVICE_NUMBER      = 0x002D1080 // out StorageDeviceNumber
 	IOCTL_STORAGE_QUERY_PROPERTY         = 0x002D1400 // in StoragePropertyQuery, out a descriptor
 	IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS = 0x00560000 // out VolumeDiskExtents
@@ -37,18 +33,15 @@ const (
 	FSCTL_LOCK_VOLUME          = 0x00090018
 	FSCTL_UNLOCK_VOLUME        = 0x0009001C
 	FSCTL_DISMOUNT_VOLUME      = 0x00090020
-	FSCTL_IS_VOLUME_MOUNTED    = 0x00090028
 	FSCTL_GET_NTFS_VOLUME_DATA = 0x00090064 // out NTFSVolumeData
 	FSCTL_SET_REPARSE_POINT    = 0x000900A4 // in ReparsePoint
 	FSCTL_GET_REPARSE_POINT    = 0x000900A8 // out ReparsePoint
 	FSCTL_DELETE_REPARSE_POINT = 0x000900AC // in DeleteReparsePoint
 	FSCTL_EXTEND_VOLUME        = 0x000900F0 // in ExtendVolume
-	FSCTL_SHRINK_VOLUME        = 0x000901B0
 )
 
 // Access that a control code needs from the handle (CTL_CODE's Access).
 const (
-	FILE_ANY_ACCESS   = 0
 	FILE_READ_ACCESS  = 1 // GENERIC_READ
 	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
 )

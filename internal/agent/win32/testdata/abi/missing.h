@@ -44,12 +44,6 @@
 #define DISK_ATTRIBUTE_READ_ONLY 0x0000000000000002ull
 #endif
 
-/* IOCTL_DISK_ARE_VOLUMES_READY control code (ntdddisk.h): the page has no value. Microsoft's Dev Home
- * (DevDriveStorageOperator.cs) and Raspberry Pi Imager (diskpart_util.cpp) define it so. */
-#ifndef IOCTL_DISK_ARE_VOLUMES_READY
-#define IOCTL_DISK_ARE_VOLUMES_READY CTL_CODE(IOCTL_DISK_BASE, 0x0087, METHOD_BUFFERED, FILE_READ_ACCESS)
-#endif
-
 /* [MS-FSCC] 2.1.2.1 Reparse Tags */
 #ifndef IO_REPARSE_TAG_LX_SYMLINK
 #define IO_REPARSE_TAG_LX_SYMLINK 0xA000001Dl
