@@ -3,7 +3,6 @@
 package app
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -54,7 +53,7 @@ func (f *AuditFlags) open(logger klog.Logger) (record server.Recorder, closeLog 
 		return nil, nil, fmt.Errorf("-audit-log: %w", err)
 	}
 	return audit.New(file, logger).Record, func() {
-		if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		if err := file.Close(); err != nil {
 			logger.Error(err, "closing the audit log")
 		}
 	}, nil

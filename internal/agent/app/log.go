@@ -128,7 +128,7 @@ func (l *LogFlags) Open() (closeLog func(), err error) {
 func closeAll(files []*logfile.File) error {
 	var errs []error
 	for _, file := range files {
-		errs = append(errs, file.Sync(), file.Close())
+		errs = append(errs, file.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -203,20 +203,13 @@ func (f *File) shut() error {
 	return err
 }
 
-// Sync flushes the file to the disk.
-func (f *File) Sync() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.file == nil {
-		return nil
-	}
-	return f.file.Sync()
-}
-
-// Close closes the file. Later writes fail, later calls of Close do nothing.
+// Close flushes the file to the disk and closes it. Later writes fail, later calls of Close do nothing.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	return f.shut()
+	if f.file == nil {
+		return nil
+	}
+	return errors.Join(f.file.Sync(), f.shut())
 }

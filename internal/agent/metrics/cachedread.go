@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -22,13 +23,16 @@ type cachedRead[T any] struct {
 	since time.Time     // when it began
 }
 
-// get returns a recent value. When there is none in time, late is true; the read goes on, for later callers.
-func (r *cachedRead[T]) get(ctx context.Context) (value T, late bool, err error) {
+// errLate means that there was no answer in time. The read goes on, for later callers.
+var errLate = errors.New("no answer from Windows in time")
+
+// get returns a recent value, or errLate.
+func (r *cachedRead[T]) get(ctx context.Context) (value T, err error) {
 	r.mu.Lock()
 	if r.over == nil {
 		if !r.at.IsZero() && time.Since(r.at) < r.maxAge {
 			defer r.mu.Unlock()
-			return r.value, false, r.err
+			return r.value, r.err
 		}
 		r.over, r.since = make(chan struct{}), time.Now()
 		go r.run(r.over)
@@ -42,11 +46,11 @@ func (r *cachedRead[T]) get(ctx context.Context) (value T, late bool, err error)
 	case <-over:
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.value, false, r.err
+		return r.value, r.err
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return value, true, nil
+	return value, errLate
 }
 
 func (r *cachedRead[T]) run(over chan struct{}) {

@@ -23,21 +23,21 @@ func TestReadingIsShared(t *testing.T) {
 		var all sync.WaitGroup
 		for range 50 {
 			all.Go(func() {
-				if value, late, err := r.get(t.Context()); value != 1 || late || err != nil {
-					t.Errorf("got %d, %t, %v, want 1", value, late, err)
+				if value, err := r.get(t.Context()); value != 1 || err != nil {
+					t.Errorf("got %d, %v, want 1", value, err)
 				}
 			})
 		}
 		all.Wait()
 		time.Sleep(4 * time.Second)
-		if value, _, _ := r.get(t.Context()); value != 1 {
+		if value, _ := r.get(t.Context()); value != 1 {
 			t.Errorf("a fresh value was read again: %d", value)
 		}
 		time.Sleep(time.Second)
 		failure = errors.New("no")
 		for range 2 {
-			if _, late, err := r.get(t.Context()); late || err != failure || reads != 2 { //nolint:errorlint // this very one
-				t.Errorf("got %t, %v in read %d, want the failure of the second", late, err, reads)
+			if _, err := r.get(t.Context()); err != failure || reads != 2 { //nolint:errorlint // this very one
+				t.Errorf("got %v in read %d, want the failure of the second", err, reads)
 			}
 		}
 	})
@@ -55,20 +55,20 @@ func TestReadingThatHangs(t *testing.T) {
 		}}
 		hasty, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, late, _ := r.get(hasty); !late {
+		if _, err := r.get(hasty); !errors.Is(err, errLate) {
 			t.Error("a caller that hung up got an answer")
 		}
 		for i, want := range []time.Duration{time.Second, 0, 0} {
 			begin := time.Now()
-			if _, late, err := r.get(t.Context()); !late || err != nil || time.Since(begin) != want {
-				t.Errorf("caller %d: got %t, %v after %v, want to be late after %v", i, late, err, time.Since(begin), want)
+			if _, err := r.get(t.Context()); !errors.Is(err, errLate) || time.Since(begin) != want {
+				t.Errorf("caller %d: got %v after %v, want to be late after %v", i, err, time.Since(begin), want)
 			}
 			time.Sleep(10 * time.Second)
 		}
 		close(proceed)
 		synctest.Wait()
-		if value, late, err := r.get(t.Context()); value != 1 || late || err != nil || reads != 1 {
-			t.Errorf("afterwards: got %d, %t, %v after %d reads, want 1", value, late, err, reads)
+		if value, err := r.get(t.Context()); value != 1 || err != nil || reads != 1 {
+			t.Errorf("afterwards: got %d, %v after %d reads, want 1", value, err, reads)
 		}
 	})
 }

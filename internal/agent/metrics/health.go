@@ -62,8 +62,8 @@ func (h *health) probe() (struct{}, error) {
 
 // askKernel asks Windows, or returns its answer if that is recent.
 func (h *health) askKernel(ctx context.Context) error {
-	_, late, err := h.kernel.get(ctx)
-	if !late {
+	_, err := h.kernel.get(ctx)
+	if !errors.Is(err, errLate) {
 		return err
 	}
 	q := h.asking.Load()

@@ -23,7 +23,8 @@ func (o *op) awaitVolumes(d *disk, partitions []win32.Partition) ([]diskVolume, 
 		// Volumes of Windows' own partitions are ignored.
 		if slices.ContainsFunc(partitions,
 			func(p win32.Partition) bool { return isDataPartition(p) && p.StartingOffset == v.extent.StartingOffset }) {
-			if err := o.bringVolumeOnline(v); err != nil {
+			err := o.bringDeviceOnline(operation.Volume(v.id), v.id.Device(), d.number, v.extent.StartingOffset)
+			if err != nil {
 				return nil, err
 			}
 		}

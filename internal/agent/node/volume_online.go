@@ -10,14 +10,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// bringVolumeOnline brings a volume online that Windows left offline at its arrival, as it does when automount is off
-// (mountvol /N): no file system is mounted on it, and every read fails with ERROR_NOT_READY.
-//
-// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
-func (o *op) bringVolumeOnline(v diskVolume) error {
-	return o.bringDeviceOnline(operation.Volume(v.id), v.id.Device(), v.extent.DiskNumber, v.extent.StartingOffset)
-}
-
 // bringPartitionOnline brings the volume of the partition that begins at an offset online, if it has arrived. By one of
 // Microsoft's pages an offline volume refuses every control code, so the volume need not tell where it lies.
 //
@@ -34,6 +26,10 @@ func (o *op) bringPartitionOnline(d *disk, offset int64) error {
 	return nil
 }
 
+// bringDeviceOnline brings a volume online that Windows left offline at its arrival, as it does when automount is off
+// (mountvol /N): no file system is mounted on it, and every read fails with ERROR_NOT_READY.
+//
+// https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
 func (o *op) bringDeviceOnline(volume operation.Object, device string, disk uint32, offset int64) error {
 	offline, err := o.isVolumeOffline(volume, device)
 	if err != nil || !offline {

@@ -39,7 +39,7 @@ func Change[T any](ctx context.Context, r *Runner, request Request,
 	case <-ctx.Done():
 		r.abandon(request, c)
 		r.tell(request, GaveUp)
-		return value, gaveUpChange(ctx.Err(), request)
+		return value, gaveUp(ctx.Err(), request, goesOn)
 	}
 	if c.err != nil {
 		return value, c.err

@@ -64,7 +64,7 @@ func (o *Operation) kernelFor(part int) kernel.Kernel {
 // does. It fails if the caller gave up before; for a part of another operation, before any of its kernel calls.
 func (o *Operation) Commit() error {
 	if err := o.kind.mayCall(); err != nil {
-		return gaveUpRead(err, o.Request)
+		return gaveUp(err, o.Request, asksAgain)
 	}
 	return nil
 }
@@ -86,7 +86,10 @@ func (o *Operation) start(lease Lease, f func() error, finish func(error)) (done
 	done = make(chan struct{})
 	o.runner.busy.Go(func() {
 		finish(o.run(f))
-		o.runner.deregister(o.entry, lease)
+		o.entry.Remove()
+		if lease != nil {
+			lease.Release()
+		}
 		close(done)
 	})
 	return done
@@ -136,17 +139,15 @@ func (o *Operation) Phase(f func() error, objects ...Object) error {
 }
 
 // GaveUp returns the error for an operation whose context has ended.
-func (o *Operation) GaveUp() error { return gaveUpChange(o.Context.Err(), o.Request) }
+func (o *Operation) GaveUp() error { return gaveUp(o.Context.Err(), o.Request, goesOn) }
 
-func gaveUpChange(cause error, request Request) error {
-	return gaveUp(cause, request.String(), "the operation continues in the agent, and a repeated call joins or follows it")
-}
+// What a caller that gave up is told.
+const (
+	goesOn    = "the operation continues in the agent, and a repeated call joins or follows it"
+	asksAgain = "Windows has not answered yet; a repeated call asks again"
+)
 
-func gaveUpRead(cause error, request Request) error {
-	return gaveUp(cause, request.String(), "Windows has not answered yet; a repeated call asks again")
-}
-
-func gaveUp(cause error, what, next string) error {
+func gaveUp(cause error, what Request, next string) error {
 	class, why := errdefs.Canceled, "was cancelled by the caller"
 	if errors.Is(cause, context.DeadlineExceeded) {
 		class, why = errdefs.DeadlineExceeded, "did not end within the call's deadline"

@@ -35,7 +35,7 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 	case <-ctx.Done():
 		r.tell(request, GaveUp)
 		entry.Update(func(t *task) { t.left = time.Now() })
-		return value, gaveUpRead(ctx.Err(), request)
+		return value, gaveUp(ctx.Err(), request, asksAgain)
 	}
 }
 

@@ -47,11 +47,3 @@ func (r *Runner) register(ctx context.Context, request Request) (entry *running.
 	}
 	return r.tasks.Add(task{request: request}), lease
 }
-
-// deregister removes an operation from the registry and releases its lease.
-func (r *Runner) deregister(entry *running.Entry[task], lease Lease) {
-	entry.Remove()
-	if lease != nil {
-		lease.Release()
-	}
-}

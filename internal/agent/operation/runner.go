@@ -56,7 +56,7 @@ func (r *Runner) Drain(ctx context.Context) error {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return gaveUpChange(ctx.Err(), On("waiting for running operations"))
+		return gaveUp(ctx.Err(), On("waiting for running operations"), goesOn)
 	}
 }
 

@@ -59,6 +59,15 @@ func wide(function, s string) (*uint16, error) {
 	return p, nil
 }
 
+// callAt calls a function of Windows for a path.
+func callAt(function, path string, call func(path *uint16) error) error {
+	path16, err := wide(function, path)
+	if err != nil {
+		return err
+	}
+	return failure(function, path, call(path16))
+}
+
 // multiStrings is multiString with Go strings.
 func multiStrings(s []uint16) []string {
 	var all []string

@@ -55,42 +55,29 @@ func (Kernel) VolumePathNames(volumeName string) ([]string, error) {
 // VolumeNameForMountPoint calls GetVolumeNameForVolumeMountPointW.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumenameforvolumemountpointw
 func (Kernel) VolumeNameForMountPoint(mountPoint string) (string, error) {
-	const function = "GetVolumeNameForVolumeMountPointW"
-	path, err := wide(function, plainPath(mountPoint))
-	if err != nil {
-		return "", err
-	}
 	var name [windows.MAX_PATH + 1]uint16
-	if err := windows.GetVolumeNameForVolumeMountPoint(path, &name[0], uint32(len(name))); err != nil {
-		return "", failure(function, mountPoint, err)
-	}
-	return windows.UTF16ToString(name[:]), nil
+	err := callAt("GetVolumeNameForVolumeMountPointW", plainPath(mountPoint), func(path *uint16) error {
+		return windows.GetVolumeNameForVolumeMountPoint(path, &name[0], uint32(len(name)))
+	})
+	return windows.UTF16ToString(name[:]), err
 }
 
 // SetVolumeMountPoint calls SetVolumeMountPointW.
 // https://learn.microsoft.com/windows/win32/api/winbase/nf-winbase-setvolumemountpointw
 func (Kernel) SetVolumeMountPoint(mountPoint, volumeName string) error {
 	const function = "SetVolumeMountPointW"
-	path, err := wide(function, plainPath(mountPoint))
-	if err != nil {
-		return err
-	}
 	name, err := wide(function, volumeName)
 	if err != nil {
 		return err
 	}
-	return failure(function, mountPoint, windows.SetVolumeMountPoint(path, name))
+	return callAt(function, plainPath(mountPoint),
+		func(path *uint16) error { return windows.SetVolumeMountPoint(path, name) })
 }
 
 // DeleteVolumeMountPoint calls DeleteVolumeMountPointW.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-deletevolumemountpointw
 func (Kernel) DeleteVolumeMountPoint(mountPoint string) error {
-	const function = "DeleteVolumeMountPointW"
-	path, err := wide(function, plainPath(mountPoint))
-	if err != nil {
-		return err
-	}
-	return failure(function, mountPoint, windows.DeleteVolumeMountPoint(path))
+	return callAt("DeleteVolumeMountPointW", plainPath(mountPoint), windows.DeleteVolumeMountPoint)
 }
 
 // plainPath removes the prefix from \\?\X:\…\ if Win32 reads the same path without it: the pages of the mount point
@@ -111,25 +98,19 @@ func plainPath(path string) string {
 // VolumeInformation calls GetVolumeInformationW.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getvolumeinformationw
 func (Kernel) VolumeInformation(root string) (fileSystem string, err error) {
-	const function = "GetVolumeInformationW"
-	path, err := wide(function, root)
-	if err != nil {
-		return "", err
-	}
 	var name [windows.MAX_PATH + 1]uint16
-	err = windows.GetVolumeInformation(path, nil, 0, nil, nil, nil, &name[0], uint32(len(name)))
-	return windows.UTF16ToString(name[:]), failure(function, root, err)
+	err = callAt("GetVolumeInformationW", root, func(path *uint16) error {
+		return windows.GetVolumeInformation(path, nil, 0, nil, nil, nil, &name[0], uint32(len(name)))
+	})
+	return windows.UTF16ToString(name[:]), err
 }
 
 // DiskFreeSpace calls GetDiskFreeSpaceExW.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-getdiskfreespaceexw
 func (Kernel) DiskFreeSpace(root string) (total, free uint64, err error) {
-	const function = "GetDiskFreeSpaceExW"
-	path, err := wide(function, root)
-	if err != nil {
-		return 0, 0, err
-	}
 	var quota uint64 // the space that the caller may use; not needed
-	err = windows.GetDiskFreeSpaceEx(path, &quota, &total, &free)
-	return total, free, failure(function, root, err)
+	err = callAt("GetDiskFreeSpaceExW", root, func(path *uint16) error {
+		return windows.GetDiskFreeSpaceEx(path, &quota, &total, &free)
+	})
+	return total, free, err
 }
