@@ -17,11 +17,7 @@ import (
 // msrLength is the length of a Microsoft Reserved partition that we must make ourselves; Windows uses the same length.
 const msrLength = 16 << 20
 
-// PartitionDisk makes a disk ready for one data volume: a GPT, and one basic data partition over the largest free
-// extent, without a drive letter. It returns when the partition's volume is present. A disk that has any partition
-// other than the Microsoft Reserved one is left alone, offline or not. A disk that is not blank is refused: nothing is
-// ever overwritten. An offline or read-only blank disk is brought online and made writable. A table that an interrupted
-// call left without a data partition is completed.
+// PartitionDisk makes a blank disk ready for one volume, as the proto says. It returns when the volume is present.
 func (d *Disks) PartitionDisk(ctx context.Context, r *api.PartitionDiskRequest) (*api.PartitionDiskResponse, error) {
 	return &api.PartitionDiskResponse{}, d.node.do(ctx, operation.On("PartitionDisk", operation.Disk(r.GetDiskNumber())),
 		changing(r.GetDiskNumber(), (*op).partition))

@@ -25,8 +25,7 @@ func (d *Disks) GetDiskState(ctx context.Context, r *api.GetDiskStateRequest) (*
 		}))
 }
 
-// SetDiskState brings a disk online, writable and with its volumes present when the call returns, or takes it offline.
-// A disk that is already in the wanted state is left alone. A disk that Windows needs is never taken offline.
+// SetDiskState brings a disk online, writable and with its volumes present, or takes it offline, as the proto says.
 func (d *Disks) SetDiskState(ctx context.Context, r *api.SetDiskStateRequest) (*api.SetDiskStateResponse, error) {
 	what := operation.On("SetDiskState", operation.Disk(r.GetDiskNumber()))
 	what.Arguments, what.Undoes = fmt.Sprintf("online=%t", r.GetIsOnline()), !r.GetIsOnline()

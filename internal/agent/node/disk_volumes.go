@@ -17,12 +17,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// ListVolumesOnDisk returns the volume names of a disk, or of one of its partitions; partition 0 means all. Data
-// volumes come first, then the others, each by partition number; the Microsoft Reserved partition has none. It waits
-// for a volume that has yet to arrive. The list is empty only for a whole disk without a partition table, which one
-// driver looks for before it partitions; others index the list unchecked. An offline disk with partitions and a disk
-// without a data partition are errors. It brings volumes online and is a change: the same driver, democratic-csi, calls
-// nothing else on a disk that has a volume before it asks for the file system.
+// ListVolumesOnDisk returns the volume names of a disk or partition, as the proto says. One driver looks for the empty
+// list before it partitions; others index the list unchecked. It brings volumes online and is a change: the same
+// driver, democratic-csi, calls nothing else on a disk that has a volume before it asks for the file system.
 func (v *Volumes) ListVolumesOnDisk(ctx context.Context,
 	r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
 	what := operation.On("ListVolumesOnDisk", operation.Disk(r.GetDiskNumber()))

@@ -22,8 +22,8 @@ func (f *Filesystem) PathExists(ctx context.Context, r *api.PathExistsRequest) (
 		})
 }
 
-// IsSymlink reports whether a path is a link or mount point whose target exists. It is false for a plain directory or
-// file, and for a link that leads nowhere or out of the working directories; a missing path is an error.
+// IsSymlink reports whether something is mounted at a path, as the proto says. A link that leads out of the working
+// directories leads nowhere.
 func (f *Filesystem) IsSymlink(ctx context.Context, r *api.IsSymlinkRequest) (*api.IsSymlinkResponse, error) {
 	return runOf(ctx, f.node, "IsSymlink", r.GetPath(), f.node.slashedPath, operation.Path,
 		func(o *op, path winpath.Path) (*api.IsSymlinkResponse, error) {
@@ -102,8 +102,7 @@ func (o *op) askShare(share winpath.UNC, at winpath.Path) error {
 		func(o *op) error { return o.fs.OpenShare(share, at, winfs.Walk{}) })
 }
 
-// CreateSymlink makes a directory link at targetPath, whose parent must exist, to sourcePath, the reverse of Win32's
-// names. The source may be missing, but no file. The same link there is success; anything else is AlreadyExists.
+// CreateSymlink makes a directory link at target_path to source_path, the reverse of Win32's names, as the proto says.
 func (f *Filesystem) CreateSymlink(ctx context.Context,
 	r *api.CreateSymlinkRequest) (*api.CreateSymlinkResponse, error) {
 	source, link, err := f.node.linkPaths(f.node.path, r.GetSourcePath(), r.GetTargetPath())

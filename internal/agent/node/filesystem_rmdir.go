@@ -15,12 +15,10 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// Rmdir removes a directory, a link or a mount point. It never touches a link's target or the content of a mounted
-// volume, because drivers unmount with it. Without force, a plain directory must be empty and a missing path is an
-// error; with force, the content is removed too and a missing path is success. An object that cannot be removed does
-// not keep the rest; the error is that of the first one. A removal that takes longer than its caller waits goes on. The
-// name is free when Rmdir returns or, on a file system that deletes at the last close, when other programs have closed
-// the directory. Of identical calls that overlap, each gets the answer of one removal.
+// Rmdir removes a directory, a link or a mount point, as the proto says: drivers unmount with it. An object that cannot
+// be removed does not keep the rest; the error is that of the first one. A removal that takes longer than its caller
+// waits goes on. On a file system that deletes at the last close, the name is free when other programs have closed the
+// directory. Of identical calls that overlap, each gets the answer of one removal.
 func (f *Filesystem) Rmdir(ctx context.Context, r *api.RmdirRequest) (*api.RmdirResponse, error) {
 	path, err := f.node.mayTake(f.node.path, r.GetPath(), "removed")
 	if err != nil {
@@ -62,8 +60,7 @@ func (o *op) rmdir(path winpath.Path, force bool) error {
 	return err
 }
 
-// RmdirContents removes the content of a directory, as Rmdir does, and keeps the directory. Links and mount points in
-// it are removed, not followed. A path that is one itself is refused: its content is data of a volume or share.
+// RmdirContents removes what Rmdir would in a directory, and keeps the directory, as the proto says.
 func (f *Filesystem) RmdirContents(ctx context.Context,
 	r *api.RmdirContentsRequest) (*api.RmdirContentsResponse, error) {
 	path, err := f.node.mayTake(f.node.path, r.GetPath(), "emptied")

@@ -17,8 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// GetTargetDisks returns the numbers of the disks that a target has given the node, in ascending order. Right after
-// ConnectTarget it waits for them for up to ten seconds. A target that is not connected has none.
+// GetTargetDisks returns the numbers of the disks of a target in ascending order, as the proto says.
 func (s *ISCSI) GetTargetDisks(ctx context.Context, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
 	_, name, err := parseTarget(r)
 	if err != nil {
@@ -118,10 +117,8 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 	return number.DeviceNumber
 }
 
-// DisconnectTarget flushes the disks of a target and logs out of it for good: a login that Windows would repeat after a
-// reboot is forgotten. A target that is not connected is success. The target stays connected while one of its volumes
-// is mounted at a directory or one of its disks is otherwise in use, or may be: Windows does not show the disks of a
-// session that has lost its connection.
+// DisconnectTarget flushes the disks of a target and logs out of it for good, as the proto says. A disk that may be in
+// use is: Windows does not show the disks of a session that has lost its connection.
 func (s *ISCSI) DisconnectTarget(ctx context.Context,
 	r *api.DisconnectTargetRequest) (*api.DisconnectTargetResponse, error) {
 	_, name, err := parseTarget(r)

@@ -35,9 +35,8 @@ const (
 	maxCHAPName = 255 // bytes, the limit of a text value in RFC 3720
 )
 
-// ConnectTarget logs in to a target that a discovery found, until DisconnectTarget or a reboot. A target that is
-// already connected is success, whatever the credentials. Its disks arrive with the call or soon after: new ones
-// offline and read-only, others as Windows remembers the disk at their address.
+// ConnectTarget logs in to a target, as the proto says. Disks that are not new to the node come as Windows remembers
+// the disk at their address.
 func (s *ISCSI) ConnectTarget(ctx context.Context, r *api.ConnectTargetRequest) (*api.ConnectTargetResponse, error) {
 	login := iscsiLogin{r.GetAuthType(), r.GetChapUsername(), Secret(r.GetChapSecret())}
 	p, name, err := parseTarget(r)

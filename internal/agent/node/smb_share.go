@@ -18,12 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// NewSMBGlobalMapping maps the share of remotePath, \\server\share or \\server\share\dir, for the whole node. Then,
-// unless localPath is empty, it makes a directory link there to remotePath. Nothing is mapped if the link is not
-// possible, or if the path does not name a share of a file server.
-//
-// A mapping that works stays as it is, whatever the credentials, because pods may use it. One whose credentials the
-// server refuses, or that has lost them, is replaced with these.
+// NewSMBGlobalMapping maps a share and makes a link to it, as the proto says.
 //
 // An agent that dies between the link's directory and its target leaves an empty directory, which the retry refuses:
 // nothing on the node shows that it is not a driver's. Only the driver knows, and removes it with Rmdir.
@@ -72,9 +67,8 @@ func (s *SMB) NewSMBGlobalMapping(ctx context.Context,
 	})
 }
 
-// RemoveSMBGlobalMapping unmaps the share of remotePath, even if other programs have files there open; it waits for the
-// agent's own. It is success if there is no such mapping, and if the mapping stays for targets that steps recorded. It
-// does not ask the server. Links to the share stay.
+// RemoveSMBGlobalMapping unmaps a share, as the proto says, without asking its server. The mapping stays, which is
+// success, for targets that steps recorded.
 func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
 	r *api.RemoveSmbGlobalMappingRequest) (*api.RemoveSmbGlobalMappingResponse, error) {
 	share, err := parseRemote(r.GetRemotePath())

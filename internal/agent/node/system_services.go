@@ -15,8 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// GetBIOSSerialNumber returns the serial number of the machine, or of the virtual machine, from the system information
-// of its SMBIOS tables, without trailing blanks. NotFound: the firmware reports none.
+// GetBIOSSerialNumber returns the serial number from the SMBIOS tables, without trailing blanks, as the proto says.
 func (s *System) GetBIOSSerialNumber(ctx context.Context,
 	_ *api.GetBIOSSerialNumberRequest) (*api.GetBIOSSerialNumberResponse, error) {
 	return run(ctx, s.node, operation.On("GetBIOSSerialNumber"), func(o *op) (*api.GetBIOSSerialNumberResponse, error) {
@@ -58,19 +57,13 @@ func (s *System) GetService(ctx context.Context, r *api.GetServiceRequest) (*api
 		})
 }
 
-// StartService starts a service, and Windows those that it depends on; it returns when the service is running. One that
-// runs already is success. After 30 s, or when the context ends, it fails with DeadlineExceeded; the service may still
-// start. FailedPrecondition: the service is disabled, paused or being removed, its account cannot log on, or a service
-// that it depends on does not start. Internal: it stopped again; the message has its exit code.
+// StartService starts a service and waits until it is running, as the proto says.
 func (s *System) StartService(ctx context.Context, r *api.StartServiceRequest) (*api.StartServiceResponse, error) {
 	return &api.StartServiceResponse{}, s.control(ctx, "StartService", r.GetName(),
 		func(o *op, wait context.Context) error { return o.services().Start(wait, r.GetName()) })
 }
 
-// StopService stops a service and returns when it is stopped; a stopped service is success. It waits as StartService
-// does. While services that depend on it are running, it fails with FailedPrecondition and names them; with force it
-// stops them first, each before those that it depends on, within the same time. FailedPrecondition as well: the service
-// cannot be stopped, or it is the agent's own service or a protected one, or one of those depends on it.
+// StopService stops a service and waits until it is stopped, as the proto says.
 func (s *System) StopService(ctx context.Context, r *api.StopServiceRequest) (*api.StopServiceResponse, error) {
 	return &api.StopServiceResponse{}, s.control(ctx, "StopService", r.GetName(),
 		func(o *op, wait context.Context) error { return o.services().Stop(wait, r.GetName(), r.GetForce()) })

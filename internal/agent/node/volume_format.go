@@ -25,10 +25,8 @@ func (v *Volumes) IsVolumeFormatted(ctx context.Context,
 		})
 }
 
-// FormatVolume makes an NTFS file system on a blank volume: quick, with the default cluster size and no label. An empty
-// NTFS is left alone. One that holds files is refused, or, with Config.EraseOnFormat, erased: a provisioner of local
-// volumes empties a released volume with this call, and success must mean that the files are gone. A volume that holds
-// anything else, known to Windows or not, is refused.
+// FormatVolume makes an NTFS file system on a blank volume, as the proto says. With Config.EraseOnFormat, files are
+// erased: a provisioner of local volumes empties a released one with this call, and success means that they are gone.
 func (v *Volumes) FormatVolume(ctx context.Context, r *api.FormatVolumeRequest) (*api.FormatVolumeResponse, error) {
 	return runOf(ctx, v.node, "FormatVolume", r.GetVolumeId(), parseVolumeID, operation.Volume,
 		func(o *op, id winpath.VolumeID) (*api.FormatVolumeResponse, error) {

@@ -16,14 +16,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// MountVolume mounts a volume at a directory. It makes a missing directory and its parents; an existing one must be
-// empty. If the same volume is mounted there, that is success; another volume or a link there is refused.
+// MountVolume mounts a volume at a directory, as the proto says.
 func (v *Volumes) MountVolume(ctx context.Context, r *api.MountVolumeRequest) (*api.MountVolumeResponse, error) {
 	return &api.MountVolumeResponse{}, v.atTarget(ctx, "MountVolume", r, (*op).mountVolume)
 }
 
-// UnmountVolume flushes a volume and unmounts it from a directory, which stays, empty. It is success if nothing is
-// mounted there or the directory is missing, and if the volume's disk has gone. Another volume there is refused.
+// UnmountVolume flushes a volume and unmounts it from a directory, as the proto says. A missing one is success.
 func (v *Volumes) UnmountVolume(ctx context.Context, r *api.UnmountVolumeRequest) (*api.UnmountVolumeResponse, error) {
 	return &api.UnmountVolumeResponse{}, v.atTarget(ctx, "UnmountVolume", r,
 		func(o *op, id winpath.VolumeID, path winpath.Path) error {

@@ -16,10 +16,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// ResizeVolume grows a volume's partition to sizeBytes, or as far as the disk allows if that is 0, and its file system
-// with it. It never shrinks: a volume that already has the size, or is larger, keeps its size. A file system that an
-// interrupted call left smaller than its partition is extended. A size that the disk cannot give is OutOfRange. A
-// volume id that consists of digits means the first data volume of that disk.
+// ResizeVolume grows a volume's partition and file system, as the proto says.
 func (v *Volumes) ResizeVolume(ctx context.Context, r *api.ResizeVolumeRequest) (*api.ResizeVolumeResponse, error) {
 	if r.GetSizeBytes() < 0 {
 		return nil, errdefs.InvalidArgument.Errorf(reason.NegativeSize, "size %d is negative", r.GetSizeBytes())

@@ -20,9 +20,7 @@ import (
 // treat as an error, from every other failure of GetVolumeIDFromTargetPath.
 const nothingMounted = "because it does not exist"
 
-// GetVolumeIDFromTargetPath returns the volume that is mounted at a directory, or at the directory that links lead to.
-// It answers from the mount point itself, so a volume whose disk has gone is still named. A path that is missing, or
-// at which nothing is mounted, is NotFound with the text that drivers match on; no other failure has that text.
+// GetVolumeIDFromTargetPath returns the volume that is mounted at a path, as the proto says.
 func (v *Volumes) GetVolumeIDFromTargetPath(ctx context.Context,
 	r *api.GetVolumeIDFromTargetPathRequest) (*api.GetVolumeIDFromTargetPathResponse, error) {
 	answer, err := runOf(ctx, v.node, "GetVolumeIDFromTargetPath", r.GetTargetPath(), v.node.targetPath, operation.Path,
@@ -61,8 +59,8 @@ func notMounted(path winpath.Path, err error) error {
 		"cannot get the volume for %s: no volume is mounted there %s", path, nothingMounted)
 }
 
-// GetClosestVolumeIDFromTargetPath returns the volume that holds the object a path leads to: the one mounted at the
-// path or at the closest directory above, or the drive. A missing path is NotFound; a path on a share is on no volume.
+// GetClosestVolumeIDFromTargetPath returns the volume that holds what a path leads to, as the proto says; a path on a
+// share is on no volume.
 func (v *Volumes) GetClosestVolumeIDFromTargetPath(ctx context.Context,
 	r *api.GetClosestVolumeIDFromTargetPathRequest) (*api.GetClosestVolumeIDFromTargetPathResponse, error) {
 	return runOf(ctx, v.node, "GetClosestVolumeIDFromTargetPath", r.GetTargetPath(), v.node.targetPath, operation.Path,
