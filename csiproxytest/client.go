@@ -79,7 +79,7 @@ func (n *Node) InProcess() *csiproxy.Client {
 // own tests, which configure an agent: drivers use Start.
 func FromAgent(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
-	n := &Node{t: t, agent: a, emulated: a, machine: a.Harness.Node, kubelet: agent.KubeletDir}
+	n := &Node{t: t, agent: a, emulated: a, machine: a.Emulated, kubelet: agent.KubeletDir}
 	t.Cleanup(n.stop)
 	n.Reconnect()
 	return n

@@ -99,7 +99,7 @@ func (n *Node) inject(calls Calls, fault *nodeapi.Fault) (reached <-chan struct{
 	}
 	fault.Function, fault.ControlCode, fault.Object = calls.Function, calls.ControlCode, calls.Object
 	fault.Method, fault.Skip, fault.Times = calls.Method, uint32(calls.Skip), uint32(calls.Times)
-	set := n.harness().Faults
+	set := n.emulation().Faults
 	id, reached, err := set.Add(fault)
 	n.must("disturbing calls", err)
 	n.t.Cleanup(func() {

@@ -57,7 +57,7 @@ func (d Disturbance) run(t *testing.T, n *Node, calls Calls,
 	if !d.Dies && d.Meanwhile == nil {
 		end := n.failAt(calls, d)
 		err = operation(t.Context(), n)
-		set := n.harness().Faults.List()
+		set := n.emulation().Faults.List()
 		end() // it may have met fewer such calls this time
 		return !slices.ContainsFunc(set, func(s *nodeapi.FaultStatus) bool { return s.GetDisturbed() == 0 }), err
 	}

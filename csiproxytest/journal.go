@@ -46,7 +46,7 @@ type Query struct {
 // Find returns the part of Journal that a query selects.
 func (n *Node) Find(q Query) []*nodeapi.JournalEntry {
 	n.t.Helper()
-	found, err := n.harness().Journal.Find(&nodeapi.ListJournalRequest{After: q.After, Method: q.Method,
+	found, err := n.emulation().Journal.Find(&nodeapi.ListJournalRequest{After: q.After, Method: q.Method,
 		Function: q.Function, Object: q.Object, RequestId: q.RequestID, Failed: q.Failed})
 	n.must("searching the journal", err)
 	return slices.Concat(found.GetEntries(), found.GetRunning())
@@ -55,7 +55,7 @@ func (n *Node) Find(q Query) []*nodeapi.JournalEntry {
 // Newest returns the sequence number of the journal's newest entry. Query.After finds later ones.
 func (n *Node) Newest() uint64 {
 	n.t.Helper()
-	return n.harness().Journal.Newest()
+	return n.emulation().Journal.Newest()
 }
 
 // JournalText returns the journal as lines for people.

@@ -202,7 +202,7 @@ func (n *Node) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
 	if n.emulated != nil {
-		n.emulated.Harness.Close() // the test is over: what it holds need not end by itself
+		n.emulated.EndFaults() // the test is over: what it holds need not end by itself
 	}
 	if err := n.agent.Stop(ctx); err != nil {
 		n.t.Errorf("stopping the node: %v", err)

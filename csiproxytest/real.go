@@ -81,9 +81,7 @@ func (n *Node) emulation() *emulation.Agent {
 	return n.emulated
 }
 
-func (n *Node) node() *emulated.Node { n.t.Helper(); return n.emulation().Harness.Node }
-
-func (n *Node) harness() *emulation.Harness { n.t.Helper(); return n.emulation().Harness }
+func (n *Node) node() *emulated.Node { n.t.Helper(); return n.emulation().Emulated }
 
 // calledMethod returns the method of a Node that the test called: "Node.Reboot".
 func calledMethod() (method string) {

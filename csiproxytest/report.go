@@ -48,7 +48,7 @@ func (n *Node) report() string {
 	var text strings.Builder
 	if n.emulated != nil {
 		entries = n.Journal() // first: the tree adds to it
-		n.emulated.Harness.Faults.Release()
+		n.emulated.Faults.Release()
 		calls, left := callsText(entries)
 		fmt.Fprintf(&text, "API calls%s, with the Windows functions of those that failed:\n%s\n", newest(left), calls)
 	}

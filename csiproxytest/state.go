@@ -170,7 +170,7 @@ func (n *Node) WaitFor(condition func() bool) {
 		next := func() bool { time.Sleep(100 * time.Millisecond); return ctx.Err() == nil }
 		if n.emulated != nil {
 			newest := n.Newest()
-			next = func() bool { return n.emulated.Harness.Journal.Wait(ctx, newest) }
+			next = func() bool { return n.emulated.Journal.Wait(ctx, newest) }
 		}
 		if condition() {
 			return

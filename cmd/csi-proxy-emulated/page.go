@@ -34,7 +34,7 @@ func (f *pageFlags) listen() (net.Listener, error) {
 // serve serves the page of an agent until stop is called.
 func (f *pageFlags) serve(l net.Listener, a *emulation.Agent, workingDirs []string, logger klog.Logger) (stop func(),
 	err error) {
-	handler, err := page.New(page.Config{Harness: a.Harness, WorkingDirs: workingDirs, Hosts: f.hosts})
+	handler, err := page.New(page.Config{Agent: a, WorkingDirs: workingDirs, Hosts: f.hosts})
 	if err != nil {
 		return nil, err
 	}

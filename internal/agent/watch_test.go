@@ -158,7 +158,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 		t.Errorf("the call that hangs: %v", err)
 	}
 	<-followed
-	a.Harness.Journal.Wait(t.Context(), 1<<60) // returns now, too
+	a.Journal.Wait(t.Context(), 1<<60) // returns now, too
 }
 
 func TestRealNodeHasNoEmulatedNode(t *testing.T) {

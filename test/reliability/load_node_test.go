@@ -109,7 +109,7 @@ func (p *loadNode) onNode(do func(*emulated.Node) error) error {
 	if p.agent == nil {
 		return errors.New("the node is between two agents")
 	}
-	return do(p.agent.Harness.Node)
+	return do(p.agent.Emulated)
 }
 
 func (p *loadNode) onFile(path string, work func(hostPath string) error) error {

@@ -11,7 +11,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -20,6 +23,44 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
+
+// control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
+func (a *Agent) control(served *agent.Agent) []server.Service {
+	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(verbs(a.Emulated),
+		answer("AddFault", node.LimitWrite, a.addFault),
+		answer("ListFaults", node.LimitRead, a.listFaults),
+		change("RemoveFault", node.LimitWrite, a.removeFault),
+		server.Unary("ListJournal", 2*journalWait, a.ListJournal),
+		server.Unary("Reboot", node.LimitLong,
+			func(ctx context.Context, _ *api.RebootRequest) (*emptypb.Empty, error) {
+				return &emptypb.Empty{}, a.reboot(context.WithoutCancel(ctx), served)
+			}),
+		change("SaveNode", node.LimitLong,
+			func(r *api.SaveNodeRequest) error { return a.Emulated.Save(r.GetDirectory(), r.GetClone()) }),
+		server.Unary("RestoreNode", node.LimitLong,
+			func(ctx context.Context, r *api.RestoreNodeRequest) (*emptypb.Empty, error) {
+				return &emptypb.Empty{}, controlError(a.restore(context.WithoutCancel(ctx), served, r.GetDirectory()))
+			}),
+	)}}
+}
+
+// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again. While the host
+// would not let the node come back, it does nothing.
+func (a *Agent) reboot(ctx context.Context, served *agent.Agent) error {
+	if err := a.Emulated.CanReboot(); err != nil {
+		return errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE",
+			"not rebooted: its host keeps the emulated node from coming back: %v; csi-proxyctl doctor looks at the host", err)
+	}
+	return served.Interrupt(ctx, a.abort, a.Emulated.Reboot)
+}
+
+// restore makes the node what was saved in a directory, and serves it again, as reboot does.
+func (a *Agent) restore(ctx context.Context, served *agent.Agent, directory string) error {
+	if err := a.Emulated.PrepareRestore(directory); err != nil {
+		return err
+	}
+	return served.Interrupt(ctx, a.abort, a.Emulated.Restore)
+}
 
 // answer returns a method of the node's control.
 func answer[Request, Response any](name string, limit time.Duration,

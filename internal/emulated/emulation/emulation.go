@@ -11,9 +11,12 @@ import (
 	"sync"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 )
 
 // Config is an emulated node and how its agent serves it.
@@ -30,12 +33,15 @@ type Config struct {
 	Crash func()
 }
 
-// An Agent serves an emulated node.
+// An Agent serves an emulated node, and has the journal and the faults of its calls.
 type Agent struct {
 	*agent.Agent
-	Harness *Harness
-	close   func() error // closes the node, once, if Start opened it
-	server  server.Options
+	Emulated *emulated.Node
+	Journal  *journal.Journal
+	Faults   *faults.Set
+
+	close  func() error // closes the node, once, if Start opened it
+	server server.Options
 
 	mu    sync.Mutex
 	node  *node.Node    // that of local
@@ -53,7 +59,8 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 	}
 	own.Node.Resolve = func(context.Context, string, string) ([]netip.Addr, error) { return nil, nil } // it has no DNS
 	own.Transport.OwnUser = true
-	a := &Agent{close: func() error { return nil }}
+	a := &Agent{Journal: journal.New(journalEntries, server.RequestID), Faults: faults.New(c.Crash),
+		close: func() error { return nil }}
 	n, given := c.Kernel.(*emulated.Node)
 	if !given {
 		if c.StateDir == "" {
@@ -64,10 +71,11 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 		}
 		c.Kernel, a.close = n, sync.OnceValue(n.Close)
 	}
-	a.Harness = newHarness(n, c.Crash)
-	own.Node.Interceptor = a.Harness.interceptor(own.Node.Interceptor)
-	own.Server.Recorders = append([]server.Recorder{a.Harness.Record}, own.Server.Recorders...)
-	own.Around, own.Admin = a.Harness.disturb, a.Harness.control
+	a.Emulated = n
+	n.Hasten(false)
+	own.Node.Interceptor = kernel.Chain(a.Journal.Intercept, own.Node.Interceptor, a.Faults.Intercept, n.TakeTime)
+	own.Server.Recorders = append([]server.Recorder{a.record}, own.Server.Recorders...)
+	own.Around, own.Admin = a.disturb, a.control
 	a.server = own.Server
 	if a.Agent, err = agent.Start(ctx, *own); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -77,14 +85,14 @@ func Start(ctx context.Context, c Config) (_ *Agent, err error) {
 
 // Stop stops the agent, see agent.Agent.Stop, and closes the node that Start opened.
 func (a *Agent) Stop(ctx context.Context) error {
-	a.Harness.Journal.Close() // calls wait for it
-	return errors.Join(a.StopAfter(ctx, a.Harness.Close), a.close())
+	a.Journal.Close() // calls wait for it
+	return errors.Join(a.StopAfter(ctx, a.EndFaults), a.close())
 }
 
 // Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again.
-func (a *Agent) Restart(ctx context.Context) error { return a.Harness.reboot(ctx, a.Agent) }
+func (a *Agent) Restart(ctx context.Context) error { return a.reboot(ctx, a.Agent) }
 
 // Restore makes the node what was saved in a directory, and serves it again, as Restart does.
 func (a *Agent) Restore(ctx context.Context, directory string) error {
-	return a.Harness.restore(ctx, a.Agent, directory)
+	return a.restore(ctx, a.Agent, directory)
 }

@@ -4,26 +4,70 @@ package emulation
 
 import (
 	"context"
+	"slices"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
-func (h *Harness) addFault(r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
-	id, _, err := h.Faults.Add(r.GetFault())
+func (a *Agent) addFault(r *api.AddFaultRequest) (*api.AddFaultResponse, error) {
+	id, _, err := a.Faults.Add(r.GetFault())
 	return &api.AddFaultResponse{Id: id}, err
 }
 
-// ListFaults answers the method of that name.
-func (h *Harness) ListFaults(context.Context, *api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
-	return &api.ListFaultsResponse{Faults: h.Faults.List()}, nil
+func (a *Agent) listFaults(*api.ListFaultsRequest) (*api.ListFaultsResponse, error) {
+	return &api.ListFaultsResponse{Faults: a.Faults.List()}, nil
 }
 
-func (h *Harness) removeFault(r *api.RemoveFaultRequest) error {
+func (a *Agent) removeFault(r *api.RemoveFaultRequest) error {
 	if r.GetId() == 0 {
-		h.Faults.Release()
-	} else if !h.Faults.Remove(r.GetId()) {
+		a.Faults.Release()
+	} else if !a.Faults.Remove(r.GetId()) {
 		return errdefs.NotFound.Errorf("NOT_FOUND", "there is no fault %d", r.GetId())
 	}
 	return nil
+}
+
+// disturb allows faults for the methods of endpoints that are about to be served, and returns the endpoints with them.
+func (a *Agent) disturb(endpoints []server.Endpoint) []server.Endpoint {
+	disturbed, paths := a.withFaults(endpoints)
+	a.Faults.Serve(paths)
+	return disturbed
+}
+
+// withFaults returns endpoints whose calls are disturbed by the faults that there are, and the paths of their methods.
+func (a *Agent) withFaults(endpoints []server.Endpoint) (disturbed []server.Endpoint, paths []string) {
+	for _, e := range endpoints {
+		e.Services = slices.Clone(e.Services)
+		for i, s := range e.Services {
+			s.Methods = slices.Clone(s.Methods)
+			for j, m := range s.Methods {
+				path := s.Path(m)
+				paths = append(paths, path)
+				s.Methods[j] = m.Around(func(ctx context.Context, do func() error) error {
+					cut, err := a.Faults.Around(ctx, path, do)
+					if cut {
+						server.Cut(ctx)
+					}
+					return err
+				})
+			}
+			e.Services[i] = s
+		}
+		disturbed = append(disturbed, e)
+	}
+	return disturbed, paths
+}
+
+// EndFaults makes the calls that a fault holds fail, and ends all faults: running calls have had their time.
+func (a *Agent) EndFaults() {
+	a.abort()
+	a.Faults.Release()
+}
+
+// abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
+func (a *Agent) abort() {
+	a.Faults.Abort()
+	a.Emulated.Hasten(true)
 }

@@ -41,7 +41,7 @@ func (a *Agent) connection() (*server.Local, error) {
 		if m := a.Metrics(); m != nil {
 			o.Metrics = m.Calls
 		}
-		endpoints, _ := a.Harness.withFaults(apis.All(n))
+		endpoints, _ := a.withFaults(apis.All(n))
 		a.node, a.local = n, server.NewLocal(endpoints, o)
 	}
 	return a.local, nil

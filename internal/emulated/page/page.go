@@ -22,8 +22,8 @@ import (
 
 // Config is what the page shows and by whom it may be opened.
 type Config struct {
-	// Harness is the node that the page looks at.
-	Harness *emulation.Harness
+	// Agent serves the node that the page looks at.
+	Agent *emulation.Agent
 	// WorkingDirs are the agent's.
 	WorkingDirs []string
 	// Hosts are names by which browsers may reach the page, besides those of this machine itself.
@@ -45,7 +45,7 @@ var index string
 func New(c Config) (http.Handler, error) {
 	// A node of its own looks at the storage, past the journal, the faults and the timing: else the journal would have
 	// little but the page's own calls, and a fault would blind the page that added it.
-	looking, err := node.New(c.Harness.Node, node.Config{WorkingDirs: c.WorkingDirs})
+	looking, err := node.New(c.Agent.Emulated, node.Config{WorkingDirs: c.WorkingDirs})
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func open(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s := &site{Node: csiproxytest.FromAgent(t, a), t: t, admin: a.Path(admin.EndpointName)}
-	handler, err := page.New(page.Config{Harness: a.Harness, Hosts: []string{"bench.example"}})
+	handler, err := page.New(page.Config{Agent: a, Hosts: []string{"bench.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,24 +55,24 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *page) state(ctx context.Context, after, tree uint64) (s state, err error) {
-	e := p.config.Harness
-	entries, err := e.ListJournal(ctx, &api.ListJournalRequest{After: after})
+	a := p.config.Agent
+	entries, err := a.ListJournal(ctx, &api.ListJournalRequest{After: after})
 	if err != nil {
 		return s, err
 	}
-	servers, portals := emulation.Network(e.Node)
+	servers, portals := emulation.Network(a.Emulated)
 	s = state{Agent: p.agent, Faults: []any{}, Network: map[string]any{"servers": servers, "portals": portals}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
 		return s, err
 	}
-	for _, f := range e.Faults.List() {
+	for _, f := range a.Faults.List() {
 		s.Faults = append(s.Faults, map[string]any{
 			"id": f.GetId(), "calls": faults.Calls(f.GetFault()), "effect": faults.Effect(f.GetFault()),
 			"skip": f.GetFault().GetSkip(), "times": f.GetFault().GetTimes(),
 			"disturbed": f.GetDisturbed(), "holding": f.GetHolding(),
 		})
 	}
-	pulled, err := e.Node.DetachedDisks()
+	pulled, err := a.Emulated.DetachedDisks()
 	if err != nil {
 		s.TreeError = err.Error()
 	}

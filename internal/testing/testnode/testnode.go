@@ -92,7 +92,7 @@ func Start(t testing.TB, o Options) *Node {
 	if err != nil {
 		t.Fatalf("starting the agent: %v", err)
 	}
-	n.Emulated, n.Faults.set = n.Agent.Harness.Node, n.Agent.Harness.Faults
+	n.Emulated, n.Faults.set = n.Agent.Emulated, n.Agent.Faults
 	n.Node = csiproxytest.FromAgent(t, n.Agent)
 	return n
 }
