@@ -229,7 +229,11 @@ func TestSteps(t *testing.T) {
 	is(t, "the disk is online after unstaging a link", true)(n.GetDiskState(second))
 	n.OK(n.Unstage(theirs))
 	is(t, "the disk is online after unstaging its volume", false)(n.GetDiskState(second))
-	is(t, "the directory exists", false)(n.PathExists(theirs))
+	n.DetachDisk(1)
+	for _, at := range []string{podsPath + `\empty`, theirs, ours} {
+		n.OK(n.Unstage(at)) // a link that leads nowhere, nothing, and a volume whose disk is gone
+		is(t, at+" exists", false)(n.PathExists(at))
+	}
 
 	n.OK(n.StageShare(share, theirs))
 	n.OK(n.Mkdir(podsPath + `\share`))

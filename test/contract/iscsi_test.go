@@ -178,7 +178,7 @@ func TestISCSILogoutInOutage(t *testing.T) {
 	n.WriteFile(staging+`\file`, "data")
 	cutOff := func() { n.DisconnectISCSIPortal(caller.Array, 0) }
 	cutOff()
-	n.Code(n.DisconnectTarget(openTarget), codes.Unavailable)
+	n.Code(n.DisconnectTarget(openTarget), codes.Unavailable, staging)
 	n.ConnectISCSIPortal(caller.Array, 0)
 	n.Holds(staging+`\file`, "data")
 	cutOff()

@@ -3,8 +3,6 @@
 package hostile
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -72,17 +70,12 @@ func workloadLinks(g *target) []planted {
 func (g *target) plantAll(dir string, links []planted) {
 	g.t.Helper()
 	for _, l := range links {
-		g.plantOne(dir, l)
+		if l.host == "" {
+			g.plant(dir+`\`+l.name, l.point)
+		} else {
+			g.OK(os.Symlink(l.host, filepath.Join(g.HostPath(dir), l.name)))
+		}
 	}
-}
-
-func (g *target) plantOne(dir string, l planted) {
-	g.t.Helper()
-	if l.host == "" {
-		g.plant(dir+`\`+l.name, l.point)
-		return
-	}
-	g.OK(os.Symlink(l.host, filepath.Join(g.HostPath(dir), l.name)))
 }
 
 // through calls every method with a path through a link, and expects each call to be refused.
@@ -137,102 +130,4 @@ func (g *target) asItIs(l planted, before snapshot) snapshot {
 		wantCode(g.t, c.name+" of "+path, c.do(path), want)
 	}
 	return g.unchanged("calls on "+path, before)
-}
-
-// Rmdir removes links themselves, alone or in a tree, and nothing behind them. A file's other names keep its content.
-func TestRmdirRemovesPlantedLinksThemselves(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	g.hostDir(mount + `\plain\victim\inner`)
-	clean := g.snapshot()
-	links := workloadLinks(g)
-	for _, force := range []bool{false, true} {
-		g.plantAll(mount, links)
-		for _, l := range links {
-			wantCode(t, fmt.Sprintf("Rmdir(%s, %t)", l.name, force), g.Rmdir(mount+`\`+l.name, force), codes.OK)
-		}
-		g.unchanged(fmt.Sprintf("planting links and removing each, force %t,", force), clean)
-	}
-	for name, remove := range map[string]func(dir string) error{
-		"Rmdir":         func(dir string) error { return g.Rmdir(dir, true) },
-		"RmdirContents": func(dir string) error { return errors.Join(g.RmdirContents(dir), g.Rmdir(dir, false)) },
-	} {
-		for tree, kept := range map[string]string{ // in a volume, and on kubelet's own file system
-			mount + `\tree`: mount + `\data`, pods + `\tree`: pods + `\peer\victim\inner\file`,
-		} {
-			for _, dir := range []string{tree, tree + `\a`, tree + `\a\b`} {
-				g.hostDir(dir)
-				g.plantAll(dir, links)
-				g.WriteFile(dir+`\file`, "goes")
-			}
-			g.OK(os.Chmod(g.HostPath(tree+`\a\file`), 0o400)) // read-only files go too
-			g.OK(os.Link(g.HostPath(kept), g.HostPath(tree+`\second`)))
-			g.OK(remove(tree))
-			g.unchanged(name+" of a tree with planted links at "+tree, clean)
-		}
-	}
-	g.alive()
-}
-
-// On kubelet's own file system drivers make links. They are followed as long as they stay inside.
-func TestLinksOnTheWorkingDirectory(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	g.hostDir(pods + `\links`)
-	g.hostDir(`C:\var\lib\kubelet-evil\victim\inner`)
-	for _, l := range []planted{
-		{name: "windows", point: symlink(`\??\C:\Windows`)},
-		{name: "canary", point: symlink(`\??\C:\canary`)},
-		{name: "junction", point: mountPoint(`\??\C:\canary`)},
-		{name: "lookalike", point: symlink(`\??\C:\var\lib\kubelet-evil`)},
-		{name: "above", point: symlink(`\??\C:\var\lib`)},
-		{name: "dots", point: symlink(`\??\` + pods + `\..\..\..\..\canary`)},
-		{name: "shortname", point: symlink(`\??\C:\var\lib\KUBELE~1\pods\peer`)},
-		{name: "guid", point: symlink(ntName(g.system) + `canary`)},
-		{name: "mountsystem", point: mountPoint(ntName(g.system))},
-		{name: "mountbelow", point: mountPoint(ntName(g.volume) + `plain`)},
-		{name: "relative", point: relative(`..\..\..\..\..\canary`)},
-		{name: "share", point: symlink(`\??\UNC\fs.emulated\share`)},
-		{name: "foreign", point: win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("x")}},
-		{name: "loop", point: symlink(`\??\` + pods + `\links\loopback`)},
-		{name: "loopback", point: symlink(`\??\` + pods + `\links\loop`)},
-		{name: "deeploop", point: symlink(`\??\` + pods + `\links\deeploop\x`)},
-		{name: "indirect", point: symlink(`\??\` + pods + `\links\canary`)},
-		{name: "intoplanted", point: symlink(`\??\` + mount + `\planted`)},
-		{name: "host", host: g.unrelatedDir},
-	} {
-		if l.name == "intoplanted" {
-			g.plant(mount+`\planted`, symlink(`\??\C:\canary`))
-		}
-		g.plantOne(pods+`\links`, l)
-	}
-	links, err := os.ReadDir(g.HostPath(pods + `\links`))
-	g.OK(err)
-	before := g.snapshot()
-	for i, l := range links {
-		if l.Name() != "loopback" && testnode.Sampled(t, i, 0, 3) { // loopback is the other half of a loop
-			before = g.through(pods+`\links\`+l.Name(), before)
-		}
-	}
-
-	// A chain of too many links ends the same way.
-	g.hostDir(pods + `\chain`)
-	for i := range 70 {
-		g.plant(fmt.Sprintf(`%s\chain\%d`, pods, i), symlink(fmt.Sprintf(`\??\%s\chain\%d`, pods, i+1)))
-	}
-	g.hostDir(pods + `\chain\70`)
-	g.hostDir(pods + `\chain\70\victim`)
-	g.through(pods+`\chain\0`, g.snapshot())
-
-	for _, l := range []planted{
-		{name: "inside", point: symlink(`\??\` + pods + `\peer`)},
-		{name: "insideupper", point: symlink(`\??\C:\VAR\LIB\KUBELET\PODS\PEER`)},
-		{name: "insidejunction", point: mountPoint(`\??\` + pods + `\peer`)},
-		{name: "twice", point: symlink(`\??\` + pods + `\links\inside`)},
-		{name: "fewlinks", point: symlink(`\??\` + pods + `\chain\20`)},
-	} {
-		g.plantOne(pods+`\links`, l)
-		if path := pods + `\links\` + l.name + `\victim`; !g.Exists(path) {
-			t.Errorf("%s, through a link that stays inside, does not exist", path)
-		}
-	}
-	g.alive()
 }

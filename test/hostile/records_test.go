@@ -7,7 +7,6 @@ package hostile
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -108,23 +107,6 @@ func TestRecordsBehindALink(t *testing.T) {
 	if after, err := os.ReadDir(g.unrelatedDir); err != nil || len(after) != len(before) {
 		t.Errorf("elsewhere are %v, %v", after, err)
 	}
-}
-
-// Nothing in kubelet's directory keeps a share mapped, or fails an Unstage: neither names that make a path too long, nor
-// directories that cannot be listed.
-func TestUnstageSearchesNothing(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	g.OK(g.StageShare(shared, staged))
-	for _, path := range []string{pods + `\` + strings.Repeat("p", 220),
-		kubelet + `\plugins\kubernetes.io\csi\driver\` + strings.Repeat("v", 170)} {
-		g.hostDir(path)
-	}
-	for _, dir := range []string{pods, kubelet + `\plugins`} {
-		g.Faults.Add(testnode.Fault{Function: "Information", Code: win32.FileFullDirectoryRestartInfo, Object: dir,
-			Error: win32.ERROR_NOT_READY})
-	}
-	g.OK(g.Unstage(staged))
-	g.Mapped()
 }
 
 // A volume is torn down, and its disk taken offline, where there is no room for a record.

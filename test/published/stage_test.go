@@ -370,37 +370,3 @@ func TestStageBlankSize(t *testing.T) {
 		t.Errorf("the disks are %v", found)
 	}
 }
-
-// TestUnstage: a disk stays online while its volume is mounted elsewhere, and when only a link to it goes. A disk that
-// is gone already is no failure.
-func TestUnstage(t *testing.T) {
-	t.Parallel()
-	n, m := start(t)
-	ctx, s := t.Context(), subject{Node: n, m: m, serial: serial}
-	s.withData(t, targetOf("a"))
-	s.stage(t, targetOf("b"), mounter.StageOptions{})
-	check(t, "publishing", m.Publish(ctx, targetOf("a"), publish))
-	for _, step := range []struct {
-		at     string
-		online bool
-	}{{publish, true}, {targetOf("a"), true}, {targetOf("b"), false}} {
-		for range 2 {
-			check(t, "unstaging "+step.at, m.Unstage(ctx, step.at))
-		}
-		if online, _ := diskOf(n, 1); online != step.online {
-			t.Errorf("after unstaging %s the disk is online: %t, want %t", step.at, online, step.online)
-		}
-	}
-	s.stage(t, staging, mounter.StageOptions{})
-	if got := n.ReadFile(staging + `\data`); got != "precious" {
-		t.Errorf("the volume came back with %q", got)
-	}
-	check(t, "publishing", m.Publish(ctx, staging, publish))
-	n.DetachDisk(1)
-	for _, at := range []string{publish, staging} {
-		check(t, "unstaging a disk that is gone", m.Unstage(ctx, at))
-		if exists, err := m.PathExists(ctx, at); exists || err != nil {
-			t.Errorf("something is left at %s: %v", at, err)
-		}
-	}
-}

@@ -73,7 +73,6 @@ func TestFollow(t *testing.T) {
 	n.plantLinks()
 	n.plant(pods+`\tovolume`, symlink(pods+`\volume`))
 	n.plant(pods+`\toshare`, symlink(pods+`\share`))
-	n.plant(pods+`\byname`, symlink(n.volumes[0][len(`\\?\`):]+`inner`))
 	here := n.system + pods[len(`C:\`):]
 	onShare := func(text string) failure { return failure{errdefs.FailedPrecondition, reason.OnShare, text} }
 	toShare := onShare(pods + `\share leads to a network share, not to a volume`)

@@ -72,21 +72,22 @@ func TestRemoveOne(t *testing.T) {
 	}
 }
 
-// A tree is removed with all links and mount points in it, and nothing that these lead to. A volume is flushed once for
-// all its mount points that the mount manager knows.
+// A tree is removed with all links and mount points in it, and nothing that these lead to, nor the other name of a
+// file. A volume is flushed once for all its mount points that the mount manager knows.
 func TestRemoveTree(t *testing.T) {
-	for what, remove := range map[string]func(n *node) error{
-		"RemoveTree":     func(n *node) error { return n.rmdir(tree, true) },
-		"RemoveContents": func(n *node) error { return n.empty(tree) },
-	} {
+	for what, in := range map[string]string{"RemoveTree": pods, "RemoveContents": pods + `\volume`} {
+		tree := in + `\tree`
 		n := newNode(t)
 		n.plantLinks()
 		n.mount(`again`, n.volumes[1])
 		n.put(pods+`\again`, "precious")
+		n.put(in, "kept")
 		before := n.names()
-		n.put(pods, "tree/file", "tree/fixed", "tree/unreadable", "tree/a/b/file", "tree/empty/")
+		n.put(in, "tree/file", "tree/fixed", "tree/unreadable", "tree/a/b/m2/", "tree/a/b/file", "tree/empty/", "tree/m1/")
 		n.check(os.Chmod(n.host(tree, "fixed"), 0o400))
 		n.check(os.Chmod(n.host(tree, "unreadable"), 0o200))
+		n.check(os.Link(n.host(in, "kept"), n.host(tree, "second")))
+		n.check(os.Symlink(n.host(pods, "dir"), n.host(tree, "a/host"))) // to Windows, a file that it cannot follow
 		for i, point := range []win32.ReparsePoint{
 			symlink(pods + `\dir`), junction(pods + `\dir`), symlink(`C:\Windows`), junction(n.system), junction(n.volumes[0]),
 			junction(goneVolume), symlink(`UNC\fs.emulated\share`), symlink(`UNC\fs.emulated\other`), symlink(tree),
@@ -94,8 +95,8 @@ func TestRemoveTree(t *testing.T) {
 		} {
 			n.plant(fmt.Sprintf(`%s\a\link%d`, tree, i), point)
 		}
-		n.mount(`tree\m1`, n.volumes[1])
-		n.mount(`tree\a\b\m2`, n.volumes[1])
+		n.check(n.SetVolumeMountPoint(tree+`\m1\`, n.volumes[1]))
+		n.check(n.SetVolumeMountPoint(tree+`\a\b\m2\`, n.volumes[1]))
 		flushed := ""
 		n.around = func(call kernel.Call, do func() error) error {
 			if call.Function == "Flush" {
@@ -103,8 +104,10 @@ func TestRemoveTree(t *testing.T) {
 			}
 			return do()
 		}
-		n.check(remove(n))
-		if what == "RemoveContents" {
+		if what == "RemoveTree" {
+			n.check(n.rmdir(tree, true))
+		} else {
+			n.check(n.empty(tree))
 			if left := n.left(tree); len(left) > 0 {
 				t.Errorf("%s: %q are left", what, left)
 			}
