@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"testing"
@@ -164,16 +163,8 @@ func Digest(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	sum := sha256.New()
-	if err := digest(sum, f); err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
-}
-
-func digest(sum io.Writer, f *os.File) error {
-	zeros := make([]byte, 4096)
-	return hostfiles.EachData(f, func(at int64, data []byte) error {
+	sum, zeros := sha256.New(), make([]byte, 4096)
+	err = hostfiles.EachData(f, func(at int64, data []byte) error {
 		for block := range slices.Chunk(data, len(zeros)) {
 			if !bytes.Equal(block, zeros[:len(block)]) {
 				_, _ = fmt.Fprintf(sum, "%d:%x", at, block)
@@ -182,4 +173,8 @@ func digest(sum io.Writer, f *os.File) error {
 		}
 		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
 }

@@ -43,7 +43,7 @@ func (n *Node) QueryAttributes(path string) (err error) {
 		return err
 	}
 	defer at.close()
-	info, err := hostfiles.Find(at.dir, at.name)
+	_, info, err := hostfiles.Find(at.dir, at.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND

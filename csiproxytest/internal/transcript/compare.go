@@ -31,7 +31,7 @@ func Compare(file, got string, update bool) (difference string, err error) {
 	content, err := os.ReadFile(file)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case missing && !update:
-		return "", fmt.Errorf("%w; compare with --update (in Go tests -csiproxytest.update) to write it", err)
+		return "", fmt.Errorf("%w; -csiproxytest.update writes it", err)
 	case err != nil && !missing:
 		return "", err
 	}

@@ -29,7 +29,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if _, err := transcript.Compare(file, "one\n", false); err == nil || !strings.Contains(err.Error(), file) ||
-		!strings.Contains(err.Error(), "--update") {
+		!strings.Contains(err.Error(), "-csiproxytest.update") {
 		t.Errorf("a missing file: got %v", err)
 	}
 	if d := compare("one\ntwo\n", true); d != "" {

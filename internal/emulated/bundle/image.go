@@ -48,13 +48,33 @@ func (im *Image) Write(blocks []ondisk.Block) error {
 	return nil
 }
 
-// Empty removes the files of a volume. The directory is there afterwards, for the processes that use a volume which is
+// Empty removes the files of a volume: one rename hides them, and the deletion may take its time. After a death, the
+// next format removes what is left. The directory is there afterwards, for the processes that use a volume which is
 // formatted while it is mounted.
-func (im *Image) Empty(id guid.GUID) error { return emptyFiles(im.host, im.Files(id)) }
+func (im *Image) Empty(id guid.GUID) error {
+	volumes, err := hostfiles.OpenRoot(filepath.Join(im.Home, VolumesDir))
+	if err != nil {
+		return err
+	}
+	defer volumes.Close()
+	name := id.String()
+	dropped := hostfiles.DroppedPrefix + name
+	if err := im.host.RemoveAllIn(volumes, dropped); err != nil {
+		return err
+	}
+	err = im.host.RenameIn(volumes, name, dropped)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := im.host.MkdirIn(volumes, name); err != nil {
+		return err
+	}
+	return im.host.RemoveAllIn(volumes, dropped)
+}
 
 // Rename gives the files of a volume of a clone their new place, if there are any.
 func (im *Image) Rename(from, to guid.GUID) error {
-	volumes, err := hostfiles.OpenRoot(filepath.Dir(im.Files(from)))
+	volumes, err := hostfiles.OpenRoot(filepath.Join(im.Home, VolumesDir))
 	if err != nil {
 		return err
 	}
@@ -79,44 +99,14 @@ func FilesPath(home string, id guid.GUID) string {
 	return filepath.Join(home, VolumesDir, id.String())
 }
 
-// emptyFiles removes the files of a volume: one rename hides them, and the deletion may take its time. After a death,
-// the next format removes what is left.
-func emptyFiles(h *hostfiles.Host, path string) error {
-	volumes, err := hostfiles.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer volumes.Close()
-	dropped := hostfiles.DroppedPrefix + filepath.Base(path)
-	if err := h.RemoveAllIn(volumes, dropped); err != nil {
-		return err
-	}
-	err = h.RenameIn(volumes, filepath.Base(path), dropped)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := h.MkdirIn(volumes, filepath.Base(path)); err != nil {
-		return err
-	}
-	return h.RemoveAllIn(volumes, dropped)
-}
-
-// hole returns how many bytes from an offset on were never written, as far as the host knows.
-func (im *Image) hole(offset int64) int64 {
-	data, _, err := hostfiles.NextData(im.File, offset, im.Size)
-	if err != nil {
-		return 0
-	}
-	return max(data-offset, 0)
-}
-
 // ReadAt reads from the disk. The host is not asked for ranges that were never written: it would make room for zeros in
 // its memory, and checks of 64 blank disks at once read a gigabyte.
 func (im *Image) ReadAt(p []byte, offset int64) (int, error) {
-	end := offset + int64(len(p))
-	if im.hole(offset) >= int64(len(p)) && end <= im.Size {
-		clear(p)
-		return len(p), nil
+	if end := offset + int64(len(p)); end <= im.Size {
+		if data, _, err := hostfiles.NextData(im.File, offset, im.Size); err == nil && data >= end {
+			clear(p)
+			return len(p), nil
+		}
 	}
 	return im.File.ReadAt(p, offset)
 }

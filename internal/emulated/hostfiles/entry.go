@@ -92,7 +92,7 @@ const ignoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 // Lookup finds a name in a directory: the exact one, or else, of those that differ in case, the first in byte order. A
 // missing name is fs.ErrNotExist. The entry has the stored name.
 func Lookup(dir *os.Root, name string) (Entry, error) {
-	stored, info, err := find(dir, name)
+	stored, info, err := Find(dir, name)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -101,7 +101,7 @@ func Lookup(dir *os.Root, name string) (Entry, error) {
 
 // Enter is Lookup of a name on the way, and opens it if it is a directory and no reparse point.
 func Enter(dir *os.Root, name string) (e Entry, below *os.Root, err error) {
-	stored, info, err := find(dir, name)
+	stored, info, err := Find(dir, name)
 	if err != nil {
 		return Entry{}, nil, err
 	}
@@ -122,14 +122,8 @@ func Enter(dir *os.Root, name string) (e Entry, below *os.Root, err error) {
 // errFound ends the search of a directory.
 var errFound = errors.New("found")
 
-// Find is Lookup of what is asked only whether it is there: it does not tell a reparse point from a directory.
-func Find(dir *os.Root, name string) (os.FileInfo, error) {
-	_, info, err := find(dir, name)
-	return info, err
-}
-
-// find returns the stored name of what Lookup finds.
-func find(dir *os.Root, name string) (stored string, info os.FileInfo, err error) {
+// Find returns the stored name of what Lookup finds. It does not tell a reparse point from a directory.
+func Find(dir *os.Root, name string) (stored string, info os.FileInfo, err error) {
 	if IsReserved(name) {
 		return "", nil, fs.ErrNotExist
 	}

@@ -120,23 +120,19 @@ func (h *Host) RenameIn(dir *os.Root, from, to string) error {
 
 // RenameBetween moves a name from one directory to another, where nothing has the new name.
 func (h *Host) RenameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	return h.Change("rename", filepath.Join(dir.Name(), from),
-		func() error { return renameBetween(dir, from, other, to) })
-}
-
-// renameBetween is the rename alone.
-func renameBetween(dir *os.Root, from string, other *os.Root, to string) error {
-	source, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := other.Open(".")
-	if err != nil {
-		return err
-	}
-	defer target.Close()
-	return renameAt(source, from, target, to)
+	return h.Change("rename", filepath.Join(dir.Name(), from), func() error {
+		source, err := dir.Open(".")
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		target, err := other.Open(".")
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		return renameAt(source, from, target, to)
+	})
 }
 
 // WriteFileIn replaces a file of the directory atomically, by way of a temporary name.
