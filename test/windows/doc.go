@@ -23,7 +23,7 @@
 //   - disks online, partition tables, growing, clones: R3 to R6, R8, R12, R25, R31, R46, R52
 //   - letters, arrival, formatting, locks of volumes: R7, R11, R30 (settings), R44, R45, R47, R51, R55, R56
 //   - mount points, links, attributes, removal: R10, R15, R27 to R29, R38, R43, R50, R53 (Defender), R54, R57, R58
-//   - shares, with accounts that may log on from the network: R16, R22, R35, R41, R49
+//   - shares, with accounts that may log on from the network: R16, R17, R22, R35, R41, R49
 //   - iSCSI, with the target server and settings: R18, R19, R23, R26
 //   - privileges: R42
 //   - not asked by one run, but with two machines, pods, a restart: R9, R21, R39

@@ -6,13 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/winapitest"
 )
 
 func linkQuestions() []Question {
 	return []Question{
 		{16, `Does a directory link to \\server\share\directory\ work on the host?`, askLinkToShare},
+		{17, "Does WNetAddConnection3W make a global, encrypted mapping that MSFT_SmbGlobalMapping lists?", askWNet},
 	}
 }
 
@@ -33,5 +40,29 @@ func askLinkToShare(q *inquiry) {
 		}
 		content, err := os.ReadFile(link + `\file`)
 		answers[name] = fmt.Sprintf("%q %v", content, err)
+	}
+}
+
+func askWNet(q *inquiry) {
+	share, answers := q.Share(q), note(q, map[string]string{})
+	texts, err := wide(share.Remote, share.User, share.Password)
+	q.check(err)
+	for name, flags := range map[string]uint32{
+		"global":             winapitest.ConnectGlobalMapping,
+		"global and private": winapitest.ConnectGlobalMapping | winapitest.ConnectRequirePrivacy,
+	} {
+		status := winapitest.WNetAddConnection3(0, &winapitest.NetResource{Type: winapitest.ResourceTypeDisk, RemoteName: texts[0]},
+			texts[2], texts[1], flags)
+		answer := "success"
+		if status != 0 {
+			answer = verdict(win32.Errno(status))
+		}
+		mappings, err := q.Kernel.SMBGlobalMappings()
+		q.check(err)
+		listed := slices.ContainsFunc(mappings, func(m kernel.SMBGlobalMapping) bool {
+			return strings.EqualFold(m.RemotePath, share.Remote)
+		})
+		answers[name] = fmt.Sprintf("%s, listed: %t", answer, listed)
+		_ = q.Kernel.RemoveSMBGlobalMapping(share.Remote)
 	}
 }

@@ -19,6 +19,7 @@ import (
 func TestBindings(t *testing.T) {
 	for dll, functions := range map[string][]string{
 		"advapi32.dll": {"CreateRestrictedToken", "LogonUserW"},
+		"mpr.dll":      {"WNetAddConnection3W"},
 		"netapi32.dll": {"NetUserAdd", "NetUserGetInfo", "NetUserDel", "NetShareAdd", "NetShareGetInfo", "NetShareSetInfo",
 			"NetShareDel", "NetSessionDel"},
 		"virtdisk.dll": {

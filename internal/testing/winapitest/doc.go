@@ -5,4 +5,4 @@
 // //sys lines. Off Windows it is empty.
 package winapitest
 
-//go:generate env GOWORK=off go tool -modfile=../../../tools/mkwinsyscall/go.mod mkwinsyscall -output zsyscall_windows.go advapi32.go netapi32.go virtdisk.go
+//go:generate env GOWORK=off go tool -modfile=../../../tools/mkwinsyscall/go.mod mkwinsyscall -output zsyscall_windows.go advapi32.go mpr.go netapi32.go virtdisk.go

@@ -39,11 +39,13 @@ func errnoErr(e syscall.Errno) error {
 
 var (
 	modadvapi32 = windows.NewLazySystemDLL("advapi32.dll")
+	modmpr      = windows.NewLazySystemDLL("mpr.dll")
 	modnetapi32 = windows.NewLazySystemDLL("netapi32.dll")
 	modvirtdisk = windows.NewLazySystemDLL("virtdisk.dll")
 
 	procCreateRestrictedToken = modadvapi32.NewProc("CreateRestrictedToken")
 	procLogonUserW            = modadvapi32.NewProc("LogonUserW")
+	procWNetAddConnection3W   = modmpr.NewProc("WNetAddConnection3W")
 	procNetSessionDel         = modnetapi32.NewProc("NetSessionDel")
 	procNetShareAdd           = modnetapi32.NewProc("NetShareAdd")
 	procNetShareDel           = modnetapi32.NewProc("NetShareDel")
@@ -67,6 +69,12 @@ func LogonUser(user *uint16, domain *uint16, password *uint16, kind uint32, prov
 	if r1 == 0 {
 		err = errnoErr(e1)
 	}
+	return
+}
+
+func WNetAddConnection3(owner uintptr, resource *NetResource, password *uint16, user *uint16, flags uint32) (status uint32) {
+	r0, _, _ := syscall.SyscallN(procWNetAddConnection3W.Addr(), uintptr(owner), uintptr(unsafe.Pointer(resource)), uintptr(unsafe.Pointer(password)), uintptr(unsafe.Pointer(user)), uintptr(flags))
+	status = uint32(r0)
 	return
 }
 

@@ -37,6 +37,7 @@ func TestStructs(t *testing.T) {
 		"MSG":                            winapi.Message{},
 		"USER_INFO_1":                    tests.UserInfo1{},
 		"SHARE_INFO_502":                 tests.ShareInfo502{},
+		"NETRESOURCEW":                   tests.NetResource{},
 		"RESIZE_VIRTUAL_DISK_PARAMETERS": tests.ResizeParameters{},
 	} {
 		s := reflect.TypeOf(value)

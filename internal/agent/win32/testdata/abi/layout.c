@@ -23,6 +23,7 @@
 #include <lm.h>
 #include <lmerr.h>
 #include <virtdisk.h>
+#include <winnetwk.h>
 #include <winsvc.h>
 #include <ddk/mountmgr.h>
 

@@ -26,4 +26,5 @@ STRUCTURE(USER_INFO_1, usri1_name, usri1_password, usri1_password_age, usri1_pri
 STRUCTURE(SHARE_INFO_502, shi502_netname, shi502_type, shi502_remark, shi502_permissions, shi502_max_uses,
     shi502_current_uses, shi502_path, shi502_passwd, shi502_reserved, shi502_security_descriptor),
 STRUCTURE(MSG, hwnd, message, wParam, lParam, time, pt),
+STRUCTURE(NETRESOURCEW, dwScope, dwType, dwDisplayType, dwUsage, lpLocalName, lpRemoteName, lpComment, lpProvider),
 STRUCTURE(RESIZE_VIRTUAL_DISK_PARAMETERS, Version, Version1.NewSize),
