@@ -85,24 +85,24 @@ func controlError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if classed, is := errors.AsType[*errdefs.Error](err); is { // perhaps with its place in a document
-		return &errdefs.Error{Class: classed.Class, Reason: classed.Reason, Message: err.Error(), Err: err}
-	}
-	if written, is := errors.AsType[*strictyaml.Error](err); is { // of a document, which has no lines
-		return &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_ARGUMENT", Message: written.Problem, Err: err}
-	}
-	class, reason := errdefs.FailedPrecondition, "NOT_POSSIBLE"
+	e := errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE", "%v", err)
+	var classed *errdefs.Error
+	var written *strictyaml.Error
 	switch {
+	case errors.As(err, &classed): // perhaps with its place in a document
+		e.Class, e.Reason = classed.Class, classed.Reason
+	case errors.As(err, &written): // of a document, which has no lines
+		e.Class, e.Reason, e.Message = errdefs.InvalidArgument, "INVALID_ARGUMENT", written.Problem
 	case isAny(err, smb.ErrNoSuch, services.ErrNoSuch, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND,
 		fs.ErrNotExist):
-		class, reason = errdefs.NotFound, "NOT_FOUND"
+		e.Class, e.Reason = errdefs.NotFound, "NOT_FOUND"
 	case errors.Is(err, faults.ErrInvalid):
-		class, reason = errdefs.InvalidArgument, "INVALID_FAULT"
+		e.Class, e.Reason = errdefs.InvalidArgument, "INVALID_FAULT"
 	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, win32.ERROR_INVALID_PARAMETER,
 		win32.ERROR_INVALID_NAME):
-		class, reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
+		e.Class, e.Reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
 	}
-	return &errdefs.Error{Class: class, Reason: reason, Message: err.Error(), Err: err}
+	return e
 }
 
 func isAny(err error, targets ...error) bool {

@@ -40,7 +40,7 @@ func (a *Agent) ListJournal(ctx context.Context, r *api.ListJournalRequest) (*ap
 	for {
 		found, err := a.Journal.Find(r)
 		if err != nil {
-			return nil, &errdefs.Error{Class: errdefs.InvalidArgument, Reason: "INVALID_QUERY", Message: err.Error(), Err: err}
+			return nil, errdefs.InvalidArgument.WrapErrorf(err, "INVALID_QUERY", "%v", err)
 		}
 		if !r.GetWait() || len(found.GetEntries()) > 0 ||
 			!a.Journal.Wait(waitCtx, max(found.GetSearched(), found.GetNewest())) {

@@ -3,6 +3,7 @@
 package page
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed"
@@ -14,6 +15,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -104,4 +106,18 @@ func (p *page) serves(host string) bool {
 	}
 	return host == "localhost" || slices.ContainsFunc(p.config.Hosts,
 		func(allowed string) bool { return strings.EqualFold(allowed, host) })
+}
+
+// Serve answers the requests of a listener until stop is called, which gives running answers a moment to end.
+func Serve(l net.Listener, handler http.Handler) (stop func()) {
+	s := &http.Server{Handler: handler, MaxHeaderBytes: 8 << 10, ReadTimeout: 10 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }() // ends with ErrServerClosed when stopped
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		if s.Shutdown(ctx) != nil {
+			_ = s.Close()
+		}
+	}
 }

@@ -135,8 +135,5 @@ func (s Switches) checkPrivileges() error {
 	return nil
 }
 
-// The answers to Timing: how long the node's calls take.
-const (
-	TimingNone    = "none"    // as long as the host takes
-	TimingWindows = "windows" // about as long as on a Windows node
-)
+// TimingWindows is the answer to Timing by which calls take about as long as on a Windows node.
+const TimingWindows = "windows"
