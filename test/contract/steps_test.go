@@ -4,7 +4,6 @@ package contract
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -103,38 +102,6 @@ func TestUnstageBesideAVolumeThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A mount that runs while another volume of the disk is unstaged comes before the disk's going offline, or fails.
-func TestUnstageWhileAnotherVolumeIsMounted(t *testing.T) {
-	s := startShared(t)
-	s.OK(s.UnmountVolume(s.ids[1], theirs))
-	mounting, release := s.Faults.Hang("SetVolumeMountPoint")
-	results := [2]chan error{make(chan error, 1), make(chan error, 1)}
-	go func() { results[0] <- s.MountVolume(s.ids[1], theirs) }()
-	<-mounting
-	go func() { results[1] <- s.Unstage(ours) }()
-	s.WaitFor(func() bool { // its mount point is gone, and it is about to look for others
-		return !slices.ContainsFunc(s.Mounts(), func(m csiproxytest.Mount) bool { return m.Path == ours })
-	})
-	release()
-	for _, result := range results {
-		s.OK(<-result)
-	}
-	s.intact("the mount came first", 1, theirs)
-
-	s.OK(s.MountVolume(s.ids[0], ours))
-	s.OK(s.UnmountVolume(s.ids[1], theirs))
-	leaving, goOn := s.Hang(csiproxytest.Calls{Function: "DeviceIoControl",
-		ControlCode: "IOCTL_DISK_SET_DISK_ATTRIBUTES"})
-	go func() { results[1] <- s.Unstage(ours) }()
-	<-leaving
-	go func() { results[0] <- s.MountVolume(s.ids[1], theirs) }()
-	goOn()
-	s.OK(<-results[1])
-	if err := <-results[0]; err == nil {
-		t.Error("a volume was mounted although its disk went offline first")
-	}
-}
-
 // Whatever runs at the same time, a stage or mount that answered OK keeps its volume.
 func TestUnstageAgainstStagesOfTheDisk(t *testing.T) {
 	s := startShared(t)
@@ -192,28 +159,6 @@ func TestStageOfADiskWithSeveralVolumes(t *testing.T) {
 	}
 	number := s.Attach(bundle.Spec{SizeBytes: 1 << 30, LUNAuto: true, Formatted: true, Boot: true})
 	s.OK(s.StageDisk(number, ours+`-boot`)) // its other volume is no data volume
-}
-
-// Two targets that only Unicode takes for one are two: each has its record, and its own volume or share.
-func TestTargetsThatNTFSTellsApart(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	for _, pair := range [][2]string{{"k", "\u212a"}, {"\u00e5", "\u212b"}} {
-		one, other := staging+pair[0], staging+pair[1]
-		n.OK(n.StageShare(share, one))
-		n.OK(n.StageShare(share, other))
-		n.OK(n.Unstage(other))
-		n.Mapped(share)
-		if !n.IsLink(one) {
-			t.Errorf("%q: unstaging the other took the link away", pair[0])
-		}
-		n.OK(n.Unstage(one))
-		n.Mapped()
-		n.OK(n.StageShare(share, one))
-		n.OK(n.StageShare(otherShare, other))
-		n.OK(n.Unstage(one))
-		n.OK(n.Unstage(other))
-		n.Mapped()
-	}
 }
 
 // A disk that takes the number of the unmounted volume's disk, before that goes offline, stays online.
