@@ -101,32 +101,20 @@ func TestAddingAVersionCounts(t *testing.T) {
 // newSize returns a mapping that is not needed.
 func newSize() *Mapping {
 	return between(
-		func(o *v9.GetDiskSizeRequest, h *hub.GetDiskStatsRequest) error {
-			h.DiskNumber = o.GetDiskNumber()
-			return nil
+		func(o *v9.GetDiskSizeRequest, h *hub.GetDiskStatsRequest, c *conversion) {
+			field(c, &o.DiskNumber, &h.DiskNumber)
 		},
-		func(h *hub.GetDiskStatsResponse, o *v9.GetDiskSizeResponse) { o.TotalBytes = h.GetTotalBytes() },
-		func(h *hub.GetDiskStatsRequest, o *v9.GetDiskSizeRequest) error {
-			o.DiskNumber = h.GetDiskNumber()
-			return nil
-		},
-		func(o *v9.GetDiskSizeResponse, h *hub.GetDiskStatsResponse) error {
-			h.TotalBytes = o.GetTotalBytes()
-			return nil
+		func(o *v9.GetDiskSizeResponse, h *hub.GetDiskStatsResponse, c *conversion) {
+			field(c, &o.TotalBytes, &h.TotalBytes)
 		})
 }
 
 // newState returns setAttachState with the messages of v9 itself.
 func newState() *Mapping {
 	return between(
-		func(o *v9.SetAttachStateRequest, h *hub.SetDiskStateRequest) error {
-			h.IsOnline = o.GetIsOnline()
-			return diskNumber("diskID", o.GetDiskID(), &h.DiskNumber)
+		func(o *v9.SetAttachStateRequest, h *hub.SetDiskStateRequest, c *conversion) {
+			c.diskNumber("diskID", &o.DiskID, &h.DiskNumber)
+			field(c, &o.IsOnline, &h.IsOnline)
 		},
-		func(*hub.SetDiskStateResponse, *v9.SetAttachStateResponse) {},
-		func(h *hub.SetDiskStateRequest, o *v9.SetAttachStateRequest) error {
-			o.DiskID, o.IsOnline = diskID(h.GetDiskNumber()), h.GetIsOnline()
-			return nil
-		},
-		func(*v9.SetAttachStateResponse, *hub.SetDiskStateResponse) error { return nil })
+		func(*v9.SetAttachStateResponse, *hub.SetDiskStateResponse, *conversion) {})
 }

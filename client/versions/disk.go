@@ -26,129 +26,101 @@ func disk() Group {
 		"ListDiskLocations PartitionDisk Rescan ListDiskIDs GetDiskStats SetDiskState GetDiskState")...)}
 }
 
-// diskNumber parses a string disk id: decimal digits that fit in 32 bits.
-func diskNumber(field, id string, number *uint32) error {
-	n, err := strconv.ParseUint(id, 10, 32)
-	if err != nil {
-		return &ArgumentError{Field: field, Value: id, Problem: "is not a disk number"}
+// diskNumber converts a disk: decimal digits of a number of 32 bits. The name is the old field's.
+func (c *conversion) diskNumber(name string, old *string, hub *uint32) {
+	if !c.up {
+		*old = strconv.FormatUint(uint64(*hub), 10)
+		return
 	}
-	*number = uint32(n)
-	return nil
+	n, err := strconv.ParseUint(*old, 10, 32)
+	if err != nil {
+		c.fail(&ArgumentError{Field: name, Value: *old, Problem: "is not a disk number"})
+	}
+	*hub = uint32(n)
 }
 
-func diskID(number uint32) string { return strconv.FormatUint(uint64(number), 10) }
+// byDisk converts something of each disk.
+func byDisk[Old, Hub any](c *conversion, olds *map[string]*Old, hubs *map[uint32]*Hub, each func(*Old, *Hub)) {
+	if c.up {
+		*hubs = make(map[uint32]*Hub, len(*olds))
+		for id, old := range *olds {
+			var number uint32
+			c.diskNumber("disk id", &id, &number)
+			(*hubs)[number] = new(Hub)
+			each(old, (*hubs)[number])
+		}
+		return
+	}
+	*olds = make(map[string]*Old, len(*hubs))
+	for number, hub := range *hubs {
+		var id string
+		c.diskNumber("disk id", &id, &number)
+		(*olds)[id] = new(Old)
+		each((*olds)[id], hub)
+	}
+}
 
 func diskLocations() *Mapping {
 	return between(
-		func(*old.ListDiskLocationsRequest, *hub.ListDiskLocationsRequest) error { return nil },
-		func(h *hub.ListDiskLocationsResponse, o *old.ListDiskLocationsResponse) {
-			o.DiskLocations = make(map[string]*old.DiskLocation, len(h.GetDiskLocations()))
-			for number, l := range h.GetDiskLocations() {
-				o.DiskLocations[diskID(number)] = &old.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(),
-					Target: l.GetTarget(), LUNID: l.GetLUNID()}
-			}
-		},
-		func(*hub.ListDiskLocationsRequest, *old.ListDiskLocationsRequest) error { return nil },
-		func(o *old.ListDiskLocationsResponse, h *hub.ListDiskLocationsResponse) error {
-			h.DiskLocations = make(map[uint32]*hub.DiskLocation, len(o.GetDiskLocations()))
-			for id, l := range o.GetDiskLocations() {
-				var number uint32
-				if err := diskNumber("disk id", id, &number); err != nil {
-					return err
-				}
-				h.DiskLocations[number] = &hub.DiskLocation{Adapter: l.GetAdapter(), Bus: l.GetBus(),
-					Target: l.GetTarget(), LUNID: l.GetLUNID()}
-			}
-			return nil
+		func(*old.ListDiskLocationsRequest, *hub.ListDiskLocationsRequest, *conversion) {},
+		func(o *old.ListDiskLocationsResponse, h *hub.ListDiskLocationsResponse, c *conversion) {
+			byDisk(c, &o.DiskLocations, &h.DiskLocations, func(o *old.DiskLocation, h *hub.DiskLocation) {
+				field(c, &o.Adapter, &h.Adapter)
+				field(c, &o.Bus, &h.Bus)
+				field(c, &o.Target, &h.Target)
+				field(c, &o.LUNID, &h.LUNID)
+			})
 		})
 }
 
-// The keys of the identifiers of ListDiskIDs; both are always present.
-const (
-	keyPage83       = "page83"
-	keySerialNumber = "serialNumber"
-)
-
 func diskIDs() *Mapping {
+	const page83, serialNumber = "page83", "serialNumber" // both are always present
 	return between(
-		func(*old.ListDiskIDsRequest, *hub.ListDiskIDsRequest) error { return nil },
-		func(h *hub.ListDiskIDsResponse, o *old.ListDiskIDsResponse) {
-			o.DiskIDs = make(map[string]*old.DiskIDs, len(h.GetDiskIDs()))
-			for number, ids := range h.GetDiskIDs() {
-				o.DiskIDs[diskID(number)] = &old.DiskIDs{Identifiers: map[string]string{keyPage83: ids.GetPage83(),
-					keySerialNumber: ids.GetSerialNumber()}}
-			}
-		},
-		func(*hub.ListDiskIDsRequest, *old.ListDiskIDsRequest) error { return nil },
-		func(o *old.ListDiskIDsResponse, h *hub.ListDiskIDsResponse) error {
-			h.DiskIDs = make(map[uint32]*hub.DiskIDs, len(o.GetDiskIDs()))
-			for id, ids := range o.GetDiskIDs() {
-				var number uint32
-				if err := diskNumber("disk id", id, &number); err != nil {
-					return err
+		func(*old.ListDiskIDsRequest, *hub.ListDiskIDsRequest, *conversion) {},
+		func(o *old.ListDiskIDsResponse, h *hub.ListDiskIDsResponse, c *conversion) {
+			byDisk(c, &o.DiskIDs, &h.DiskIDs, func(o *old.DiskIDs, h *hub.DiskIDs) {
+				if c.up {
+					h.Page83, h.SerialNumber = o.GetIdentifiers()[page83], o.GetIdentifiers()[serialNumber]
+				} else {
+					o.Identifiers = map[string]string{page83: h.GetPage83(), serialNumber: h.GetSerialNumber()}
 				}
-				h.DiskIDs[number] = &hub.DiskIDs{Page83: ids.GetIdentifiers()[keyPage83],
-					SerialNumber: ids.GetIdentifiers()[keySerialNumber]}
-			}
-			return nil
+			})
 		})
 }
 
 func partitionDisk() *Mapping {
 	return between(
-		func(o *old.PartitionDiskRequest, h *hub.PartitionDiskRequest) error {
-			return diskNumber("diskID", o.GetDiskID(), &h.DiskNumber)
+		func(o *old.PartitionDiskRequest, h *hub.PartitionDiskRequest, c *conversion) {
+			c.diskNumber("diskID", &o.DiskID, &h.DiskNumber)
 		},
-		func(*hub.PartitionDiskResponse, *old.PartitionDiskResponse) {},
-		func(h *hub.PartitionDiskRequest, o *old.PartitionDiskRequest) error {
-			o.DiskID = diskID(h.GetDiskNumber())
-			return nil
-		},
-		func(*old.PartitionDiskResponse, *hub.PartitionDiskResponse) error { return nil })
+		func(*old.PartitionDiskResponse, *hub.PartitionDiskResponse, *conversion) {})
 }
 
 func diskStats() *Mapping {
 	return between(
-		func(o *old.DiskStatsRequest, h *hub.GetDiskStatsRequest) error {
-			return diskNumber("diskID", o.GetDiskID(), &h.DiskNumber)
+		func(o *old.DiskStatsRequest, h *hub.GetDiskStatsRequest, c *conversion) {
+			c.diskNumber("diskID", &o.DiskID, &h.DiskNumber)
 		},
-		func(h *hub.GetDiskStatsResponse, o *old.DiskStatsResponse) { o.DiskSize = h.GetTotalBytes() },
-		func(h *hub.GetDiskStatsRequest, o *old.DiskStatsRequest) error {
-			o.DiskID = diskID(h.GetDiskNumber())
-			return nil
-		},
-		func(o *old.DiskStatsResponse, h *hub.GetDiskStatsResponse) error {
-			h.TotalBytes = o.GetDiskSize()
-			return nil
+		func(o *old.DiskStatsResponse, h *hub.GetDiskStatsResponse, c *conversion) {
+			field(c, &o.DiskSize, &h.TotalBytes)
 		})
 }
 
 func setAttachState() *Mapping {
 	return between(
-		func(o *old.SetAttachStateRequest, h *hub.SetDiskStateRequest) error {
-			h.IsOnline = o.GetIsOnline()
-			return diskNumber("diskID", o.GetDiskID(), &h.DiskNumber)
+		func(o *old.SetAttachStateRequest, h *hub.SetDiskStateRequest, c *conversion) {
+			c.diskNumber("diskID", &o.DiskID, &h.DiskNumber)
+			field(c, &o.IsOnline, &h.IsOnline)
 		},
-		func(*hub.SetDiskStateResponse, *old.SetAttachStateResponse) {},
-		func(h *hub.SetDiskStateRequest, o *old.SetAttachStateRequest) error {
-			o.DiskID, o.IsOnline = diskID(h.GetDiskNumber()), h.GetIsOnline()
-			return nil
-		},
-		func(*old.SetAttachStateResponse, *hub.SetDiskStateResponse) error { return nil })
+		func(*old.SetAttachStateResponse, *hub.SetDiskStateResponse, *conversion) {})
 }
 
 func getAttachState() *Mapping {
 	return between(
-		func(o *old.GetAttachStateRequest, h *hub.GetDiskStateRequest) error {
-			return diskNumber("diskID", o.GetDiskID(), &h.DiskNumber)
+		func(o *old.GetAttachStateRequest, h *hub.GetDiskStateRequest, c *conversion) {
+			c.diskNumber("diskID", &o.DiskID, &h.DiskNumber)
 		},
-		func(h *hub.GetDiskStateResponse, o *old.GetAttachStateResponse) { o.IsOnline = h.GetIsOnline() },
-		func(h *hub.GetDiskStateRequest, o *old.GetAttachStateRequest) error {
-			o.DiskID = diskID(h.GetDiskNumber())
-			return nil
-		},
-		func(o *old.GetAttachStateResponse, h *hub.GetDiskStateResponse) error {
-			h.IsOnline = o.GetIsOnline()
-			return nil
+		func(o *old.GetAttachStateResponse, h *hub.GetDiskStateResponse, c *conversion) {
+			field(c, &o.IsOnline, &h.IsOnline)
 		})
 }

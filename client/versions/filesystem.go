@@ -24,46 +24,36 @@ func filesystem() Group {
 	}, same("v1beta2 v1", "PathExists Mkdir Rmdir CreateSymlink IsSymlink")...)}
 }
 
-// inBand returns the failure that an agent before v1.0 reports in the response.
-func inBand(text string) error {
-	if text == "" {
-		return nil
+// inBand makes an error of the failure that an agent before v1.0 reports in the response.
+func (c *conversion) inBand(text string) {
+	if text != "" {
+		c.fail(errors.New(text))
 	}
-	return errors.New(text)
 }
 
 func pathExists() *Mapping {
 	return between(
-		func(o *old.PathExistsRequest, h *hub.PathExistsRequest) error { h.Path = o.GetPath(); return nil },
-		func(h *hub.PathExistsResponse, o *old.PathExistsResponse) { o.Exists = h.GetExists() },
-		func(h *hub.PathExistsRequest, o *old.PathExistsRequest) error { o.Path = h.GetPath(); return nil },
-		func(o *old.PathExistsResponse, h *hub.PathExistsResponse) error {
-			h.Exists = o.GetExists()
-			return inBand(o.GetError())
+		func(o *old.PathExistsRequest, h *hub.PathExistsRequest, c *conversion) { field(c, &o.Path, &h.Path) },
+		func(o *old.PathExistsResponse, h *hub.PathExistsResponse, c *conversion) {
+			field(c, &o.Exists, &h.Exists)
+			c.inBand(o.GetError())
 		})
 }
 
 func rmdir() *Mapping {
 	return between(
-		func(o *old.RmdirRequest, h *hub.RmdirRequest) error {
-			h.Path, h.Force = o.GetPath(), o.GetForce()
-			return nil
+		func(o *old.RmdirRequest, h *hub.RmdirRequest, c *conversion) {
+			field(c, &o.Path, &h.Path)
+			field(c, &o.Force, &h.Force)
 		},
-		func(*hub.RmdirResponse, *old.RmdirResponse) {},
-		func(h *hub.RmdirRequest, o *old.RmdirRequest) error {
-			o.Path, o.Force = h.GetPath(), h.GetForce()
-			return nil
-		},
-		func(o *old.RmdirResponse, _ *hub.RmdirResponse) error { return inBand(o.GetError()) })
+		func(o *old.RmdirResponse, _ *hub.RmdirResponse, c *conversion) { c.inBand(o.GetError()) })
 }
 
 func isMountPoint() *Mapping {
 	return between(
-		func(o *old.IsMountPointRequest, h *hub.IsSymlinkRequest) error { h.Path = o.GetPath(); return nil },
-		func(h *hub.IsSymlinkResponse, o *old.IsMountPointResponse) { o.IsMountPoint = h.GetIsSymlink() },
-		func(h *hub.IsSymlinkRequest, o *old.IsMountPointRequest) error { o.Path = h.GetPath(); return nil },
-		func(o *old.IsMountPointResponse, h *hub.IsSymlinkResponse) error {
-			h.IsSymlink = o.GetIsMountPoint()
-			return inBand(o.GetError())
+		func(o *old.IsMountPointRequest, h *hub.IsSymlinkRequest, c *conversion) { field(c, &o.Path, &h.Path) },
+		func(o *old.IsMountPointResponse, h *hub.IsSymlinkResponse, c *conversion) {
+			field(c, &o.IsMountPoint, &h.IsSymlink)
+			c.inBand(o.GetError())
 		})
 }

@@ -2,68 +2,83 @@
 
 package versions
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Mapping converts the messages of an old method to those of its hub's and back.
 type Mapping struct {
-	requestUp    func(decode func(any) error, hub any) error
-	responseDown func(hub any) any
-	requestDown  func(hub any) (old any, err error)
-	responseUp   func(old, hub any) error
-	newResponse  func() any
-	messages     [4]any // one of each, for the tests of the tables: old request and response, hub's
+	request, response func(old, hub any, c *conversion)
+	messages          [4]func() any // each makes one: old request and response, hub's
 }
 
-// between makes a mapping from four functions, each of which fills its second argument from its first.
+// between makes a mapping from two functions. Each names what is one in two messages, for both ways.
 func between[OldRequest, OldResponse, HubRequest, HubResponse any](
-	requestUp func(*OldRequest, *HubRequest) error,
-	responseDown func(*HubResponse, *OldResponse),
-	requestDown func(*HubRequest, *OldRequest) error,
-	responseUp func(*OldResponse, *HubResponse) error,
+	request func(*OldRequest, *HubRequest, *conversion), response func(*OldResponse, *HubResponse, *conversion),
 ) *Mapping {
 	return &Mapping{
-		requestUp: func(decode func(any) error, hub any) error {
-			old := new(OldRequest)
-			if err := decode(old); err != nil {
-				return err
-			}
-			return requestUp(old, as[HubRequest](hub))
-		},
-		responseDown: func(hub any) any {
-			old := new(OldResponse)
-			responseDown(as[HubResponse](hub), old)
-			return old
-		},
-		requestDown: func(hub any) (any, error) {
-			old := new(OldRequest)
-			return old, requestDown(as[HubRequest](hub), old)
-		},
-		responseUp:  func(old, hub any) error { return responseUp(as[OldResponse](old), as[HubResponse](hub)) },
-		newResponse: func() any { return new(OldResponse) },
-		messages:    [4]any{new(OldRequest), new(OldResponse), new(HubRequest), new(HubResponse)},
+		request:  func(old, hub any, c *conversion) { request(as[OldRequest](old), as[HubRequest](hub), c) },
+		response: func(old, hub any, c *conversion) { response(as[OldResponse](old), as[HubResponse](hub), c) },
+		messages: [4]func() any{made[OldRequest], made[OldResponse], made[HubRequest], made[HubResponse]},
 	}
 }
 
 func as[T any](message any) *T { return message.(*T) } // the table pairs them, and a test proves it
 
-// RequestUp decodes an old request and fills the hub's from it. A value that the hub cannot hold is an *ArgumentError.
-func (m *Mapping) RequestUp(decode func(any) error, hub any) error { return m.requestUp(decode, hub) }
+func made[T any]() any { return new(T) }
 
-// ResponseDown returns the old response for the hub's.
-func (m *Mapping) ResponseDown(hub any) (old any) { return m.responseDown(hub) }
+// A conversion fills a new message from one that has content.
+type conversion struct {
+	up  bool // the hub's from the old
+	err error
+}
+
+func (c *conversion) fail(err error) { c.err = cmp.Or(c.err, err) }
+
+// field converts a field that both messages have.
+func field[T any](c *conversion, old, hub *T) {
+	if c.up {
+		*hub = *old
+	} else {
+		*old = *hub
+	}
+}
+
+// convert fills hub from old, or old from hub.
+func convert(how func(old, hub any, c *conversion), up bool, old, hub any) error {
+	c := &conversion{up: up}
+	how(old, hub, c)
+	return c.err
+}
+
+// RequestUp decodes an old request and fills the hub's from it. A value that the hub cannot hold is an *ArgumentError.
+func (m *Mapping) RequestUp(decode func(any) error, hub any) error {
+	old := m.messages[0]()
+	if err := decode(old); err != nil {
+		return err
+	}
+	return convert(m.request, true, old, hub)
+}
+
+// ResponseDown returns the old response for the hub's. An old response can hold all that the hub's can.
+func (m *Mapping) ResponseDown(hub any) (old any) {
+	old = m.messages[1]()
+	_ = convert(m.response, false, old, hub)
+	return old
+}
 
 // Call makes a call to the hub's method on an agent that has only the old one: invoke sends the converted request and
 // receives the answer. A request that the old version cannot express is an *UnsupportedError.
 func (m *Mapping) Call(hubRequest, hubResponse any, invoke func(request, response any) error) error {
-	request, err := m.requestDown(hubRequest)
-	if err != nil {
+	request, response := m.messages[0](), m.messages[1]()
+	if err := convert(m.request, false, request, hubRequest); err != nil {
 		return err
 	}
-	response := m.newResponse()
 	if err := invoke(request, response); err != nil {
 		return err
 	}
-	return m.responseUp(response, hubResponse)
+	return convert(m.response, true, response, hubResponse)
 }
 
 // ArgumentError is a value of an old version's message that has no counterpart in the hub.

@@ -51,8 +51,9 @@ func TestMappingsKeepEverything(t *testing.T) {
 
 func checkRequest(t *testing.T, random *rand.Rand, r Route) {
 	t.Helper()
-	request := fill(random, r.Mapping.messages[2].(proto.Message))
-	old, err := r.Mapping.requestDown(request)
+	request := fill(random, r.Mapping.messages[2]().(proto.Message))
+	old := r.Mapping.messages[0]()
+	err := convert(r.Mapping.request, false, old, request)
 	var unsupported *UnsupportedError
 	if errors.As(err, &unsupported) {
 		return
@@ -71,10 +72,10 @@ func checkRequest(t *testing.T, random *rand.Rand, r Route) {
 
 func checkResponse(t *testing.T, random *rand.Rand, r Route) {
 	t.Helper()
-	response := fill(random, r.Mapping.messages[3].(proto.Message))
+	response := fill(random, r.Mapping.messages[3]().(proto.Message))
 	old := r.Mapping.ResponseDown(response)
 	again := response.ProtoReflect().New().Interface()
-	if err := r.Mapping.responseUp(old, again); err != nil {
+	if err := convert(r.Mapping.response, true, old, again); err != nil {
 		t.Fatalf("%v up: %v", old, err)
 	}
 	if diff := cmp.Diff(response, again, protocmp.Transform(), protocmp.IgnoreEmptyMessages()); diff != "" {

@@ -137,7 +137,7 @@ func checkRoute(old, hub protoreflect.ServiceDescriptor, r Route) (problems []st
 	// A mapping of one version serves others whose messages have the same bytes.
 	for i, want := range []protoreflect.MessageDescriptor{oldMethod.Input(), oldMethod.Output(),
 		hubMethod.Input(), hubMethod.Output()} {
-		got := r.Mapping.messages[i].(proto.Message).ProtoReflect().Descriptor()
+		got := r.Mapping.messages[i]().(proto.Message).ProtoReflect().Descriptor()
 		if shape(got) != shape(want) || named(got) != named(want) {
 			report(": the mapping takes %s, which is not %s", got.FullName(), want.FullName())
 		}

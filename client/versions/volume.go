@@ -3,7 +3,6 @@
 package versions
 
 import (
-	"math"
 	"strconv"
 
 	old "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1beta2"
@@ -30,43 +29,28 @@ func volume() Group {
 
 func listVolumesOnDisk() *Mapping {
 	return between(
-		func(o *old.ListVolumesOnDiskRequest, h *hub.ListVolumesOnDiskRequest) error {
-			return diskNumber("disk_id", o.GetDiskId(), &h.DiskNumber)
-		},
-		func(h *hub.ListVolumesOnDiskResponse, o *old.ListVolumesOnDiskResponse) {
-			o.VolumeIds = h.GetVolumeIds()
-		},
-		func(h *hub.ListVolumesOnDiskRequest, o *old.ListVolumesOnDiskRequest) error {
-			if h.GetPartitionNumber() != 0 {
-				return &UnsupportedError{Group: "volume", Version: "v1beta3", What: "listing the volumes of one partition"}
+		func(o *old.ListVolumesOnDiskRequest, h *hub.ListVolumesOnDiskRequest, c *conversion) {
+			if !c.up && h.GetPartitionNumber() != 0 {
+				c.fail(&UnsupportedError{Group: "volume", Version: "v1beta3", What: "listing the volumes of one partition"})
 			}
-			o.DiskId = diskID(h.GetDiskNumber())
-			return nil
+			c.diskNumber("disk_id", &o.DiskId, &h.DiskNumber)
 		},
-		func(o *old.ListVolumesOnDiskResponse, h *hub.ListVolumesOnDiskResponse) error {
-			h.VolumeIds = o.GetVolumeIds()
-			return nil
+		func(o *old.ListVolumesOnDiskResponse, h *hub.ListVolumesOnDiskResponse, c *conversion) {
+			field(c, &o.VolumeIds, &h.VolumeIds)
 		})
 }
 
 func volumeDiskNumber() *Mapping {
 	return between(
-		func(o *old.VolumeDiskNumberRequest, h *hub.GetDiskNumberFromVolumeIDRequest) error {
-			h.VolumeId = o.GetVolumeId()
-			return nil
+		func(o *old.VolumeDiskNumberRequest, h *hub.GetDiskNumberFromVolumeIDRequest, c *conversion) {
+			field(c, &o.VolumeId, &h.VolumeId)
 		},
-		func(h *hub.GetDiskNumberFromVolumeIDResponse, o *old.VolumeDiskNumberResponse) {
-			o.DiskNumber = int64(h.GetDiskNumber())
-		},
-		func(h *hub.GetDiskNumberFromVolumeIDRequest, o *old.VolumeDiskNumberRequest) error {
-			o.VolumeId = h.GetVolumeId()
-			return nil
-		},
-		func(o *old.VolumeDiskNumberResponse, h *hub.GetDiskNumberFromVolumeIDResponse) error {
-			if n := o.GetDiskNumber(); n < 0 || n > math.MaxUint32 {
-				return &ArgumentError{Field: "diskNumber", Value: strconv.FormatInt(n, 10), Problem: "is not a disk number"}
+		func(o *old.VolumeDiskNumberResponse, h *hub.GetDiskNumberFromVolumeIDResponse, c *conversion) {
+			if !c.up {
+				o.DiskNumber = int64(h.GetDiskNumber())
+				return
 			}
-			h.DiskNumber = uint32(o.GetDiskNumber())
-			return nil
+			id := strconv.FormatInt(o.GetDiskNumber(), 10)
+			c.diskNumber("diskNumber", &id, &h.DiskNumber)
 		})
 }
