@@ -25,7 +25,7 @@ func (f readyFile) appear(endpoints int) error {
 	err := host.InParent(string(f), func(dir *os.Root, name string) error {
 		return host.ReplaceIn(dir, name, name+".new", func(file *os.File) error {
 			_, err := fmt.Fprintf(file, "ready %d\n", endpoints)
-			return errors.Join(err, file.Chmod(0o644)) //nolint:gosec // it is for others to read
+			return errors.Join(err, file.Chmod(0o644)) // it is for others to read
 		})
 	})
 	if err != nil {

@@ -85,11 +85,7 @@ func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
 		return r, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	r.ImageBytes = int64(r.SizeBytes)
-	numbers := make(map[uint32]bool, len(others))
-	for i := range others {
-		numbers[others[i].Number] = true
-	}
-	for numbers[r.Number] {
+	for slices.ContainsFunc(others, func(o Record) bool { return o.Number == r.Number }) {
 		r.Number++
 	}
 	if s.LUNAuto {
@@ -107,6 +103,9 @@ func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
 
 // check refuses a disk that cannot be made.
 func (s *Spec) check() error {
+	printable := func(text string, most int) bool {
+		return len(text) <= most && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })
+	}
 	switch {
 	case s.SectorSize != 512 && s.SectorSize != 4096:
 		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
@@ -120,12 +119,11 @@ func (s *Spec) check() error {
 		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
 	case (s.Boot || s.FileSystem != setting.FileSystemNTFS) && !bool(s.Formatted):
 		return errors.New("a disk to boot from, and one with a fileSystem, needs content: formatted")
-	case len(s.SerialNumber) > 255 ||
-		strings.ContainsFunc(s.SerialNumber, func(c rune) bool { return c < ' ' || c > '~' }):
+	case !printable(s.SerialNumber, 255):
 		return errors.New("the serial number must be at most 255 printable ASCII characters")
 	case s.Model != "" && s.BusType != win32.BusTypeNvme:
 		return errors.New("a model needs busType: nvme")
-	case len(s.Model) > 40 || strings.ContainsFunc(s.Model, func(c rune) bool { return c < ' ' || c > '~' }):
+	case !printable(s.Model, 40):
 		return errors.New("the model must be at most 40 printable ASCII characters")
 	}
 	for _, id := range s.Identifiers {
