@@ -119,22 +119,13 @@ func TestISCSITexts(t *testing.T) {
 	}
 }
 
-// A target that is connected is not logged in to again, whatever the secret.
-func TestISCSIConnectIsIdempotent(t *testing.T) {
-	n := caller.Start(t, testnode.Options{})
-	n.Discovered()
-	connect := func(target, secret string) error {
-		return n.ConnectTargetAs(target, api.AuthenticationType_ONE_WAY_CHAP, caller.CHAPUser, secret)
-	}
-	n.OK(connect(chapTarget, caller.CHAPSecret))
-	n.OK(connect(strings.ToUpper(chapTarget), "another-secret"))
-}
-
 // A volume on the disk of a target lives as any other, and its content survives the session. While it is mounted, the
 // node stays logged in; what was written is flushed before the logout.
 func TestISCSIDisk(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	n.Connected()
+	n.OK(n.ConnectTargetAs(strings.ToUpper(openTarget), api.AuthenticationType_ONE_WAY_CHAP, caller.CHAPUser,
+		"another-secret")) // connected already
 	got := n.Tree().Disks[3]
 	if got.BusType != "iSCSI" || got.IsOnline() || !got.IsReadOnly() || got.SizeBytes != 5<<30 {
 		t.Errorf("the new disk is %v", got)

@@ -98,55 +98,6 @@ func TestCallsForIdentifiers(t *testing.T) {
 	}
 }
 
-// A listing makes as many calls for each disk on a node of many as on a node of few.
-func TestCallsOfListings(t *testing.T) {
-	var disks []bundle.Spec
-	for i := range 40 {
-		id := win32.StorageIdentifier{CodeSet: win32.StorageIdCodeSetAscii, Identifier: fmt.Append(nil, "disk ", i)}
-		disk := bundle.Spec{SizeBytes: 64 << 20, SerialNumber: fmt.Sprint("serial-", i),
-			Identifiers: []win32.StorageIdentifier{id}, LUN: uint8(i)}
-		if i%2 == 1 {
-			disk.BusType = win32.BusTypeNvme
-		}
-		disks = append(disks, disk)
-	}
-	n, _, calls := countedNode(t, func(call kernel.Call) bool {
-		return strings.HasPrefix(call.Object, `\\?\scsi#`) && !strings.Contains(call.Object, "#0")
-	}, disks...)
-	if ids, err := by(n).ListDiskIDs(t.Context()); err != nil || len(ids) != 41 || ids[40].SerialNumber != "serial-39" {
-		t.Errorf("got %v, %v", ids, err)
-	}
-	if got := calls.Swap(0); got != 40*3 {
-		t.Errorf("ListDiskIDs made %d calls for 40 disks, want 3 each", got)
-	}
-	if locations, err := by(n).ListDiskLocations(t.Context()); err != nil || len(locations) != 41 ||
-		locations[39].LUNID != "38" || locations[40].LUNID != "" {
-		t.Errorf("got %v, %v", locations, err)
-	}
-	if got := calls.Load(); got != 20*5+20*4 {
-		t.Errorf("ListDiskLocations made %d calls, want 5 for each of 20 SCSI disks and 4 for each of 20 NVMe disks", got)
-	}
-}
-
-// A partition leads to its volume, be it new: no other volume is asked, and the volumes are not listed.
-func TestPartitionLeadsToItsVolume(t *testing.T) {
-	disks := []bundle.Spec{{SizeBytes: 64 << 20}}
-	for i := range 12 {
-		disks = append(disks, bundle.Spec{SizeBytes: 64 << 20, LUN: uint8(i + 1), Formatted: true})
-	}
-	n, _, asked := countedNode(t, func(call kernel.Call) bool {
-		return call.Function == "VolumeNames" ||
-			call.Code == win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS && strings.HasPrefix(call.Object, `\\?\Volume{`)
-	}, disks...)
-	if _, err := by(n).ListVolumesOnDisk(t.Context(), 2, 0); err != nil {
-		t.Fatal(err)
-	}
-	must(t, by(n).PartitionDisk(t.Context(), 1))
-	if got := asked.Load(); got != 2 {
-		t.Errorf("%d volumes were asked, want the disk's own, each once", got)
-	}
-}
-
 // Disks that were pulled out come back with each other's numbers: each is found to have its own volume.
 func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 	disks := []bundle.Spec{{SizeBytes: 64 << 20, Formatted: true, LUN: 1},
