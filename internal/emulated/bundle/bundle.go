@@ -111,7 +111,7 @@ func (info *Info) Complete(spec *Spec, home string) error {
 // Make makes the directory of a disk, apart from the node as a bundle. It appears under its name only when it is
 // complete. The result is the volume of a disk that is formatted.
 func Make(h *hostfiles.Host, home string, r Record, apart bool) (id guid.GUID, err error) {
-	temporary := home + NewSuffix
+	temporary := home + newSuffix
 	if err := h.RemoveAll(temporary); err != nil { // an earlier try
 		return id, err
 	}

@@ -19,7 +19,7 @@ import (
 const (
 	DisksDir   = "disks"
 	VolumesDir = "volumes"
-	NewSuffix  = ".new" // of a file or directory that is being made
+	newSuffix  = ".new" // of a file or directory that is being made
 )
 
 // Image is the file that holds a disk's bytes.
@@ -114,7 +114,7 @@ func (im *Image) ReadAt(p []byte, offset int64) (int, error) {
 // createImage makes the image of a new disk: empty and sparse, or a copy of another file.
 func createImage(h *hostfiles.Host, path string, r Record) error {
 	return h.InParent(path, func(dir *os.Root, name string) error {
-		return h.ReplaceIn(dir, name, name+NewSuffix, func(f *os.File) error {
+		return h.ReplaceIn(dir, name, name+newSuffix, func(f *os.File) error {
 			if r.ImagePath != "" {
 				in, err := plainfile.Open(r.ImagePath, os.O_RDONLY)
 				if err != nil {

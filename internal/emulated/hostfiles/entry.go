@@ -132,7 +132,7 @@ func Find(dir *os.Root, name string) (stored string, info os.FileInfo, err error
 		return name, info, err
 	}
 	upper := Upper(name)
-	err = EveryName(dir, func(candidate string) error {
+	err = everyName(dir, func(candidate string) error {
 		switch {
 		case candidate == name:
 			stored = name
@@ -200,7 +200,7 @@ func OpenDir(parent *os.Root, e Entry) (*os.Root, error) {
 
 // CheckEmpty fails unless Windows sees nothing in the directory.
 func CheckEmpty(dir *os.Root) error {
-	return EveryName(dir, func(name string) error {
+	return everyName(dir, func(name string) error {
 		if IsReserved(name) {
 			return nil
 		}
@@ -211,8 +211,8 @@ func CheckEmpty(dir *os.Root) error {
 // NamesAtOnce is how many names of a directory are read from the host at a time: a workload may put a million there.
 const NamesAtOnce = 512
 
-// EveryName calls f with the names in a directory of the host, in the host's order, until f fails.
-func EveryName(dir *os.Root, f func(name string) error) error {
+// everyName calls f with the names in a directory of the host, in the host's order, until f fails.
+func everyName(dir *os.Root, f func(name string) error) error {
 	file, err := dir.Open(".")
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ func isNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG)
 // withoutWaiting makes an open return at once where the name is a named pipe without a writer.
 const withoutWaiting = syscall.O_NONBLOCK
 
-// LockFile takes a lock that ends with the process; held is true if another process has it.
-func LockFile(f *os.File) (held bool, err error) {
+// lockFile takes a lock that ends with the process; held is true if another process has it.
+func lockFile(f *os.File) (held bool, err error) {
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return true, nil

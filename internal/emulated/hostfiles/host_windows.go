@@ -22,9 +22,9 @@ const withoutWaiting = 0
 // lockOffset is a byte past the end of the lock file, so that others can still read its text.
 const lockOffset = 1 << 30
 
-// LockFile takes a lock that ends with the process; held is true if another process has it.
+// lockFile takes a lock that ends with the process; held is true if another process has it.
 // https://learn.microsoft.com/windows/win32/api/fileapi/nf-fileapi-lockfileex
-func LockFile(f *os.File) (held bool, err error) {
+func lockFile(f *os.File) (held bool, err error) {
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, &windows.Overlapped{Offset: lockOffset})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {

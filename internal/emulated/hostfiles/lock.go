@@ -20,7 +20,7 @@ func LockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := LockFile(f)
+	held, err := lockFile(f)
 	if err != nil || held {
 		defer f.Close()
 		if err != nil {

@@ -81,7 +81,7 @@ func (h *Host) deleteDir(dir *os.Root, e Entry) error {
 // purge removes what interrupted deletions and reparse points left over in a directory. It is never called on a reparse
 // point.
 func purge(dir *os.Root) error {
-	return EveryName(dir, func(name string) error {
+	return everyName(dir, func(name string) error {
 		if !IsReserved(name) {
 			return nil
 		}

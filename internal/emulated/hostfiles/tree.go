@@ -91,7 +91,7 @@ func EachData(f *os.File, do func(at int64, part []byte) error) error {
 // copyTree copies what a directory holds, without following links. Sockets, pipes and devices are left out: nothing
 // listens at a copy.
 func (h *Host) copyTree(from, to *os.Root) error {
-	return EveryName(from, func(name string) error { return h.copyName(from, to, name) })
+	return everyName(from, func(name string) error { return h.copyName(from, to, name) })
 }
 
 func (h *Host) copyName(from, to *os.Root, name string) error {
@@ -128,13 +128,13 @@ func (h *Host) copyName(from, to *os.Root, name string) error {
 		}
 		return h.Change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
 	case mode.IsRegular():
-		return h.CopyFile(from, to, name, info)
+		return h.copyFile(from, to, name, info)
 	}
 	return nil
 }
 
-// CopyFile copies a regular file into another directory, under its name.
-func (h *Host) CopyFile(from, to *os.Root, name string, info fs.FileInfo) error {
+// copyFile copies a regular file into another directory, under its name.
+func (h *Host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
 	in, err := openFileIn(from, name, info)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 // BytesIn returns the bytes that the files of a directory take, in whole clusters, down to a depth.
 func BytesIn(dir *os.Root, cluster uint64, depth int) (used uint64, err error) {
-	err = EveryName(dir, func(name string) error {
+	err = everyName(dir, func(name string) error {
 		if IsReserved(name) {
 			return nil
 		}

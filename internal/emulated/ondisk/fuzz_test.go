@@ -36,11 +36,11 @@ func FuzzParseMBR(f *testing.F) {
 	f.Add(make([]byte, 512))
 	f.Fuzz(func(t *testing.T, sector []byte) {
 		sector = append(sector, make([]byte, max(0, 512-len(sector)))...)[:512]
-		m, protective, ok := ParseMBR(sector, 512<<20)
+		m, protective, ok := parseMBR(sector, 512<<20)
 		if !ok || protective {
 			return
 		}
-		again, _, _ := ParseMBR(m.Encode(sector), 512<<20)
+		again, _, _ := parseMBR(m.Encode(sector), 512<<20)
 		if diff := cmp.Diff(m, again); diff != "" {
 			t.Errorf("read again (-want +got):\n%s", diff)
 		}

@@ -37,7 +37,7 @@ func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (La
 	if _, err := r.ReadAt(first, 0); err != nil && !errors.Is(err, io.EOF) {
 		return Layout{}, err
 	}
-	m, protective, ok := ParseMBR(first, size)
+	m, protective, ok := parseMBR(first, size)
 	switch {
 	case ok && protective:
 		t, err := readGPT(r, sectorSize, size)
@@ -126,9 +126,9 @@ const (
 	mbrTableAt     = 446
 )
 
-// ParseMBR parses the first sector of a disk; ok is false without the boot signature. Entries that overlap or reach
+// parseMBR parses the first sector of a disk; ok is false without the boot signature. Entries that overlap or reach
 // beyond the disk are left out: boot code that is taken for a table looks like that.
-func ParseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
+func parseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
 	if len(s) < 512 || s[510] != 0x55 || s[511] != 0xAA {
 		return MBR{}, false, false
 	}
