@@ -12,6 +12,6 @@ var diskMethods = []Method{
 	reads("GetDiskState", (*Disks).GetDiskState, nil),
 	changes("SetDiskState", LimitLong, (*Disks).SetDiskState, nil),
 	changes("PartitionDisk", LimitLong, (*Disks).PartitionDisk, nil),
-	changes("Rescan", LimitLong, (*Disks).Rescan, nil),
+	fresh(changes("Rescan", LimitLong, (*Disks).Rescan, nil)),
 	only("v1alpha1", reads("GetDiskNumberByName", (*Disks).GetDiskNumberByName, fields{"disk_name": NamesNothing})),
 }

@@ -164,10 +164,7 @@ func (o *op) diskSize(number uint32) (int64, error) {
 
 // Rescan makes Windows look for added, removed and grown disks. It returns when Windows has installed new ones.
 func (d *Disks) Rescan(ctx context.Context, _ *api.RescanRequest) (*api.RescanResponse, error) {
-	what := operation.On("Rescan", operation.Devices)
-	// An earlier rescan may have missed the disk that the caller waits for.
-	what.JoinQueuedOnly = true
-	return &api.RescanResponse{}, d.node.do(ctx, what, func(o *op) error {
+	return &api.RescanResponse{}, d.node.do(ctx, operation.On("Rescan", operation.Devices), func(o *op) error {
 		if err := o.rescanDevices(); err != nil {
 			return err
 		}

@@ -24,7 +24,6 @@ func (v *Volumes) ListVolumesOnDisk(ctx context.Context,
 	r *api.ListVolumesOnDiskRequest) (*api.ListVolumesOnDiskResponse, error) {
 	what := operation.On("ListVolumesOnDisk", operation.Disk(r.GetDiskNumber()))
 	what.Arguments = fmt.Sprintf("partition %d", r.GetPartitionNumber())
-	what.JoinQueuedOnly = true // volumes may have arrived after one that runs
 	return run(ctx, v.node, what,
 		asking(r.GetDiskNumber(), func(o *op, d *disk) (*api.ListVolumesOnDiskResponse, error) {
 			names, err := o.listVolumesOnDisk(d, r.GetPartitionNumber())

@@ -17,7 +17,7 @@ var (
 var iscsiMethods = []Method{
 	changes("AddTargetPortal", LimitLong, (*ISCSI).AddTargetPortal, portalFields),
 	// It asks a server, and Windows keeps the answer.
-	changes("DiscoverTargetPortal", LimitLong, (*ISCSI).DiscoverTargetPortal, portalFields),
+	fresh(changes("DiscoverTargetPortal", LimitLong, (*ISCSI).DiscoverTargetPortal, portalFields)),
 	changes("RemoveTargetPortal", LimitWrite, (*ISCSI).RemoveTargetPortal, portalFields),
 	reads("ListTargetPortals", (*ISCSI).ListTargetPortals, nil),
 	changes("ConnectTarget", LimitLong, (*ISCSI).ConnectTarget, fields{

@@ -11,6 +11,7 @@ import (
 	api "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
@@ -120,6 +121,8 @@ func (p portal) String() string {
 	}
 	return fmt.Sprintf("%s:%d", p.address, p.port)
 }
+
+func (p portal) object() operation.Object { return operation.Portal(p.String(), p.key()) }
 
 func (p portal) win32() win32.ISCSITargetPortal {
 	return win32.ISCSITargetPortal{Address: p.address, Socket: p.port}

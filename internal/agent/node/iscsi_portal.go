@@ -19,20 +19,25 @@ import (
 // AddTargetPortal registers a portal, also over reboots. A portal that is already registered is success.
 func (s *ISCSI) AddTargetPortal(ctx context.Context,
 	r *api.AddTargetPortalRequest) (*api.AddTargetPortalResponse, error) {
-	return &api.AddTargetPortalResponse{}, s.atPortal(ctx, "AddTargetPortal", r, func(o *op, p portal) error {
-		registered, err := o.registeredPortals(p)
-		if err != nil || len(registered) > 0 {
-			return err
-		}
-		err = o.callISCSI(func() error { return o.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) },
-			"registering the target portal %s", p)
-		if err != nil && !errdefs.HasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS,
-			win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
-			o.undoAdd(p)
-			return err
-		}
-		return nil
-	})
+	return runOf(ctx, s.node, "AddTargetPortal", r.GetTargetPortal(), parsePortal, portal.object,
+		func(o *op, p portal) (*api.AddTargetPortalResponse, error) {
+			return &api.AddTargetPortalResponse{}, o.addPortal(p)
+		})
+}
+
+func (o *op) addPortal(p portal) error {
+	registered, err := o.registeredPortals(p)
+	if err != nil || len(registered) > 0 {
+		return err
+	}
+	err = o.callISCSI(func() error { return o.kernel.AddISCSISendTargetPortal(p.win32().Bytes()) },
+		"registering the target portal %s", p)
+	if err != nil && !errdefs.HasCode(err, win32.ISDSC_TARGET_PORTAL_ALREADY_EXISTS,
+		win32.ISDSC_TARGET_ADDRESS_ALREADY_EXISTS) {
+		o.undoAdd(p)
+		return err
+	}
+	return nil
 }
 
 // undoAdd forgets a portal that was not registered before. AddIScsiSendTargetPortalW asks it for its targets, and was
@@ -50,13 +55,14 @@ func (o *op) undoAdd(p portal) {
 // RemoveTargetPortal forgets a portal. A portal that is not registered is success; sessions stay.
 func (s *ISCSI) RemoveTargetPortal(ctx context.Context,
 	r *api.RemoveTargetPortalRequest) (*api.RemoveTargetPortalResponse, error) {
-	return &api.RemoveTargetPortalResponse{}, s.atPortal(ctx, "RemoveTargetPortal", r, func(o *op, p portal) error {
-		registered, err := o.registeredPortals(p)
-		if err != nil {
-			return err
-		}
-		return o.forgetPortals(p, registered)
-	})
+	return runOf(ctx, s.node, "RemoveTargetPortal", r.GetTargetPortal(), parsePortal, portal.object,
+		func(o *op, p portal) (*api.RemoveTargetPortalResponse, error) {
+			registered, err := o.registeredPortals(p)
+			if err == nil {
+				err = o.forgetPortals(p, registered)
+			}
+			return &api.RemoveTargetPortalResponse{}, err
+		})
 }
 
 // forgetPortals removes registrations of a portal.
@@ -72,29 +78,14 @@ func (o *op) forgetPortals(p portal, registered []win32.ISCSITargetPortalInfo) e
 	return nil
 }
 
-func (s *ISCSI) atPortal(ctx context.Context, verb string, r interface{ GetTargetPortal() *api.TargetPortal },
-	f func(o *op, p portal) error) error {
-	p, err := parsePortal(r.GetTargetPortal())
-	if err != nil {
-		return err
-	}
-	return s.node.do(ctx, operation.On(verb, operation.Portal(p.String(), p.key())),
-		func(o *op) error { return f(o, p) })
-}
-
 // DiscoverTargetPortal asks a registered portal for its targets and returns their names.
 func (s *ISCSI) DiscoverTargetPortal(ctx context.Context,
 	r *api.DiscoverTargetPortalRequest) (*api.DiscoverTargetPortalResponse, error) {
-	p, err := parsePortal(r.GetTargetPortal())
-	if err != nil {
-		return nil, err
-	}
-	what := operation.On("DiscoverTargetPortal", operation.Portal(p.String(), p.key()))
-	what.JoinQueuedOnly = true // a discovery that began earlier may have missed the target that the caller waits for
-	return run(ctx, s.node, what, func(o *op) (*api.DiscoverTargetPortalResponse, error) {
-		names, err := o.discover(p)
-		return &api.DiscoverTargetPortalResponse{Iqns: names}, err
-	})
+	return runOf(ctx, s.node, "DiscoverTargetPortal", r.GetTargetPortal(), parsePortal, portal.object,
+		func(o *op, p portal) (*api.DiscoverTargetPortalResponse, error) {
+			names, err := o.discover(p)
+			return &api.DiscoverTargetPortalResponse{Iqns: names}, err
+		})
 }
 
 func (o *op) discover(p portal) ([]string, error) {

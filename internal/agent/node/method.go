@@ -20,6 +20,8 @@ type Method struct {
 	Reads bool
 	// Limit is how long a call may take when its caller sets no shorter deadline.
 	Limit time.Duration
+	// Fresh: an identical call that runs may have looked too early, so a call joins only one that has not begun.
+	Fresh bool
 
 	// NewRequest returns an empty request of the method.
 	NewRequest func() proto.Message
@@ -69,6 +71,12 @@ func row[G group, Request, Response any](name string, do func(*G, context.Contex
 			return message(response), nil
 		},
 	}
+}
+
+// fresh is the row of a method whose result must be newer than the call.
+func fresh(m Method) Method {
+	m.Fresh = true
+	return m
 }
 
 // only is the row of a method that one old version alone has.

@@ -91,6 +91,7 @@ func run[T any](ctx context.Context, n *Node, request operation.Request, f func(
 	case m.Reads:
 		return read(ctx, n, request, f)
 	}
+	request.JoinQueuedOnly = m.Fresh
 	return changeTo(ctx, n, request, f)
 }
 
@@ -100,10 +101,10 @@ func (n *Node) do(ctx context.Context, request operation.Request, f func(o *op) 
 	return err
 }
 
-// runOf is run for an operation at the one object that a caller's text names, by the function that parses it.
-func runOf[X, T any](ctx context.Context, n *Node, verb, text string, parse func(string) (X, error),
+// runOf is run for an operation at the one object that a caller names, by the function that parses the name.
+func runOf[N, X, T any](ctx context.Context, n *Node, verb string, name N, parse func(N) (X, error),
 	object func(X) operation.Object, f func(o *op, x X) (T, error)) (T, error) {
-	x, err := parse(text)
+	x, err := parse(name)
 	if err != nil {
 		var zero T
 		return zero, err

@@ -34,7 +34,7 @@ var stepMethods = []Method{
 	}),
 	changes("Unstage", LimitLong, (*Steps).Unstage, fields{"target_path": NamesPath}),
 	changes("Publish", LimitWrite, (*Steps).Publish, fields{"target_path": NamesPath, "source_path": NamesPath}),
-	changes("Expand", LimitLong, (*Steps).Expand, fields{"target_path": NamesPath}),
+	fresh(changes("Expand", LimitLong, (*Steps).Expand, fields{"target_path": NamesPath})),
 	reads("GetVolume", (*Steps).GetVolume, fields{"target_path": NamesPath}),
 }
 

@@ -73,9 +73,7 @@ func (s *Steps) Expand(ctx context.Context, r *api.ExpandRequest) (*api.ExpandRe
 	if err := s.node.change(ctx, rescan, (*op).rescanDevices); err != nil {
 		return nil, err
 	}
-	what := stepAt("Expand", target, r)
-	what.JoinQueuedOnly = true
-	return run(ctx, s.node, what, func(o *op) (*api.ExpandResponse, error) {
+	return run(ctx, s.node, stepAt("Expand", target, r), func(o *op) (*api.ExpandResponse, error) {
 		size, err := o.expand(target, r.GetSizeBytes())
 		return &api.ExpandResponse{DiskBytes: size.disk, TotalBytes: size.fileSystem}, err
 	})

@@ -18,20 +18,20 @@ import (
 type Volumes struct{ node *Node }
 
 var volumeMethods = []Method{
-	changes("ListVolumesOnDisk", LimitLong, (*Volumes).ListVolumesOnDisk, nil), // it brings volumes online
+	fresh(changes("ListVolumesOnDisk", LimitLong, (*Volumes).ListVolumesOnDisk, nil)), // it brings volumes online
 	changes("MountVolume", LimitWrite, (*Volumes).MountVolume,
 		fields{"volume_id": NamesNothing, "target_path": NamesPath}),
 	changes("UnmountVolume", LimitWrite, (*Volumes).UnmountVolume,
 		fields{"volume_id": NamesNothing, "target_path": NamesPath}),
 	reads("IsVolumeFormatted", (*Volumes).IsVolumeFormatted, fields{"volume_id": NamesNothing}),
 	changes("FormatVolume", LimitLong, (*Volumes).FormatVolume, fields{"volume_id": NamesNothing}),
-	changes("ResizeVolume", LimitLong, (*Volumes).ResizeVolume, fields{"volume_id": NamesNothing}),
+	fresh(changes("ResizeVolume", LimitLong, (*Volumes).ResizeVolume, fields{"volume_id": NamesNothing})),
 	reads("GetVolumeStats", (*Volumes).GetVolumeStats, fields{"volume_id": NamesNothing}),
 	reads("GetDiskNumberFromVolumeID", (*Volumes).GetDiskNumberFromVolumeID, fields{"volume_id": NamesNothing}),
 	reads("GetVolumeIDFromTargetPath", (*Volumes).GetVolumeIDFromTargetPath, fields{"target_path": NamesPath}),
 	reads("GetClosestVolumeIDFromTargetPath", (*Volumes).GetClosestVolumeIDFromTargetPath,
 		fields{"target_path": NamesPath}),
-	changes("WriteVolumeCache", LimitWrite, (*Volumes).WriteVolumeCache, fields{"volume_id": NamesNothing}),
+	fresh(changes("WriteVolumeCache", LimitWrite, (*Volumes).WriteVolumeCache, fields{"volume_id": NamesNothing})),
 }
 
 func parseVolumeID(text string) (winpath.VolumeID, error) {

@@ -79,13 +79,10 @@ func (o *op) volumeStats(id winpath.VolumeID) (Usage, error) {
 // WriteVolumeCache writes the cached data of a volume to its disk.
 func (v *Volumes) WriteVolumeCache(ctx context.Context,
 	r *api.WriteVolumeCacheRequest) (*api.WriteVolumeCacheResponse, error) {
-	id, err := parseVolumeID(r.GetVolumeId())
-	if err != nil {
-		return nil, err
-	}
-	what := operation.On("WriteVolumeCache", operation.Volume(id))
-	what.JoinQueuedOnly = true
-	return &api.WriteVolumeCacheResponse{}, v.node.do(ctx, what, func(o *op) error { return o.fs.FlushVolume(id) })
+	return runOf(ctx, v.node, "WriteVolumeCache", r.GetVolumeId(), parseVolumeID, operation.Volume,
+		func(o *op, id winpath.VolumeID) (*api.WriteVolumeCacheResponse, error) {
+			return &api.WriteVolumeCacheResponse{}, o.fs.FlushVolume(id)
+		})
 }
 
 // mountPoints returns the directories and drives at which a volume is mounted, by any program.

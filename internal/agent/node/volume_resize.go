@@ -27,7 +27,6 @@ func (v *Volumes) ResizeVolume(ctx context.Context, r *api.ResizeVolumeRequest) 
 	}
 	what := operation.On("ResizeVolume", operation.Volume(id))
 	what.Arguments = fmt.Sprintf("%d bytes", r.GetSizeBytes())
-	what.JoinQueuedOnly = true // the disk may have grown after a running call looked
 	return &api.ResizeVolumeResponse{},
 		v.node.do(ctx, what, func(o *op) error { return o.resizeVolume(id, r.GetSizeBytes()) })
 }
