@@ -74,9 +74,6 @@ type intercepted struct {
 }
 
 func (k *intercepted) call(call Call, f func() error) error {
-	if call.Function == "Close" {
-		return f()
-	}
 	if k.check != nil {
 		if err := k.check(); err != nil {
 			return err
@@ -214,4 +211,4 @@ func (h *interceptedHandle) Rename(dir Handle, name string) error {
 }
 
 // Close is not intercepted: it must always happen, and no caller can do anything about a failure. It may take long.
-func (h *interceptedHandle) Close() error { return h.k.call(h.call("Close", 0), h.handle.Close) }
+func (h *interceptedHandle) Close() error { return h.handle.Close() }
