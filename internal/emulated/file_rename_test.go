@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntifs/ns-ntifs-_file_rename_information
@@ -21,7 +22,7 @@ func TestRename(t *testing.T) {
 	v := formatted(t, n, oneDrive)
 	mkdir(t, n, `C:\d\a\b`)
 	mkdir(t, n, `C:\d\Taken`)
-	link(t, n, `C:\d\link`, symlink(`C:\Windows`))
+	link(t, n, `C:\d\link`, reparse.Symlink(`C:\Windows`))
 	open := func(path string, access uint32) kernel.Handle {
 		return openFile(t, n, `\\?\`+path, how(access, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 	}

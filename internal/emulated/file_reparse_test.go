@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 func TestLinksAreFollowed(t *testing.T) {
@@ -18,15 +19,15 @@ func TestLinksAreFollowed(t *testing.T) {
 	mkdir(t, n, `C:\mnt`)
 	must(t, n.SetVolumeMountPoint(`C:\mnt\`, v))
 	mkdir(t, n, `C:\mnt\data`)
-	link(t, n, `C:\a\abs`, symlink(`C:\a\b`))
-	link(t, n, `C:\a\rel`, relative(`..\a\.\b`))
-	link(t, n, `C:\a\rooted`, relative(`\a\b`))
-	link(t, n, `C:\a\above`, relative(`..\..\x`))
-	link(t, n, `C:\a\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\a\b`})
-	link(t, n, `C:\a\volume`, symlink(`C:\mnt\data`))
-	link(t, n, `C:\a\two`, symlink(`C:\a\abs\c`))
-	link(t, n, `C:\a\loop`, symlink(`C:\a\loop`))
-	link(t, n, `C:\a\dangling`, symlink(`C:\nowhere\x`))
+	link(t, n, `C:\a\abs`, reparse.Symlink(`C:\a\b`))
+	link(t, n, `C:\a\rel`, reparse.Relative(`..\a\.\b`))
+	link(t, n, `C:\a\rooted`, reparse.Relative(`\a\b`))
+	link(t, n, `C:\a\above`, reparse.Relative(`..\..\x`))
+	link(t, n, `C:\a\junction`, reparse.Junction(`C:\a\b`))
+	link(t, n, `C:\a\volume`, reparse.Symlink(`C:\mnt\data`))
+	link(t, n, `C:\a\two`, reparse.Symlink(`C:\a\abs\c`))
+	link(t, n, `C:\a\loop`, reparse.Symlink(`C:\a\loop`))
+	link(t, n, `C:\a\dangling`, reparse.Symlink(`C:\nowhere\x`))
 	link(t, n, `C:\a\share`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK,
 		SubstituteName: `\??\UNC\server\share\`})
 	link(t, n, `C:\a\wof`, win32.ReparsePoint{Tag: 0x80000017, Raw: []byte{1, 2, 3, 4}})
@@ -68,7 +69,7 @@ func TestAtMost63ReparsePoints(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\l`)
 	for i := 1; i <= 64; i++ {
-		link(t, n, fmt.Sprintf(`C:\l\%d`, i), symlink(fmt.Sprintf(`C:\l\%d`, i-1)))
+		link(t, n, fmt.Sprintf(`C:\l\%d`, i), reparse.Symlink(fmt.Sprintf(`C:\l\%d`, i-1)))
 	}
 	mkdir(t, n, `C:\l\0`)
 	_, err := n.OpenFile(nil, `\\?\C:\l\63`, how(0, win32.FILE_OPEN, 0))
@@ -85,7 +86,7 @@ func TestReparsePointsAreSetReadAndDeleted(t *testing.T) {
 		h := openFile(t, n, path, how(access, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
 		return func(code uint32, in []byte) error { _, err := h.DeviceIoControl(code, in, nil); return err }
 	}
-	want := symlink(`C:\Windows`)
+	want := reparse.Symlink(`C:\Windows`)
 	wantCode(t, "on a directory that is not empty",
 		open(`\\?\C:\d\full`, win32.FILE_WRITE_ATTRIBUTES)(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()),
 		win32.ERROR_DIR_NOT_EMPTY)
@@ -98,7 +99,7 @@ func TestReparsePointsAreSetReadAndDeleted(t *testing.T) {
 	must(t, e(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()))
 	wantCode(t, "another tag", e(win32.FSCTL_SET_REPARSE_POINT, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT,
 		SubstituteName: `\??\C:\d`}.Bytes()), win32.ERROR_REPARSE_TAG_MISMATCH)
-	want = symlink(`C:\d`)
+	want = reparse.Symlink(`C:\d`)
 	must(t, e(win32.FSCTL_SET_REPARSE_POINT, want.Bytes()))
 
 	h := openFile(t, n, `\\?\C:\d\e`, how(win32.FILE_READ_ATTRIBUTES|win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN,

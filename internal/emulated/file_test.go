@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 func hostPath(t *testing.T, n *Node, path string) string {
@@ -69,7 +70,7 @@ func TestOpenFileCodes(t *testing.T) {
 func TestOpenOneComponent(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\Sub`)
-	link(t, n, `C:\d\link`, symlink(`C:\Windows`))
+	link(t, n, `C:\d\link`, reparse.Symlink(`C:\Windows`))
 	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	open := func(name string, disposition, options uint32) (kernel.Handle, error) {
 		h, err := n.OpenFile(d, name, how(anyRight, disposition, options))

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // openNode opens a node that is closed when the test ends.
@@ -162,21 +163,11 @@ func openFile(t *testing.T, n *Node, path string, h kernel.OpenOptions) kernel.H
 	return f
 }
 
-// link turns a directory into a reparse point.
+// link makes a reparse point, and the directories above it.
 func link(t *testing.T, n *Node, path string, r win32.ReparsePoint) {
 	t.Helper()
-	f := openFile(t, n, mkdir(t, n, path),
-		how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-	control(t, f, win32.FSCTL_SET_REPARSE_POINT, r.Bytes())
-	must(t, f.Close())
-}
-
-func symlink(target string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + target, PrintName: target}
-}
-
-func relative(target string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: target, PrintName: target, Relative: true}
+	mkdir(t, n, path)
+	must(t, reparse.Plant(n, path, r))
 }
 
 func attributes(t *testing.T, h kernel.Handle) win32.FileAttributeTag {

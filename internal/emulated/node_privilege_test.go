@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // A privilege has no effect until the process enables it, and one that the process does not have cannot be enabled.
@@ -23,7 +24,7 @@ func TestPrivileges(t *testing.T) {
 			t.Helper()
 			h := openFile(t, n, mkdir(t, n, `C:\link`),
 				how(win32.FILE_WRITE_ATTRIBUTES, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))
-			_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes(), nil)
+			_, err := h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, reparse.Symlink(`C:\Windows`).Bytes(), nil)
 			return err
 		}, win32.ERROR_PRIVILEGE_NOT_HELD},
 		{scenario.LoadDriver, func(_ *testing.T, n *Node) error { return n.ReenumerateDevices() }, win32.ERROR_ACCESS_DENIED},
@@ -62,7 +63,7 @@ func TestPrivileges(t *testing.T) {
 func TestJunctionsNeedNoPrivilege(t *testing.T) {
 	n := newNode(t, func(s *scenario.Switches) { s.LacksPrivileges = scenario.CreateSymbolicLink })
 	mkdir(t, n, `C:\junction`)
-	link(t, n, `C:\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\Windows`})
+	link(t, n, `C:\junction`, reparse.Junction(`C:\Windows`))
 }
 
 // A handle with DELETE access blocks mounting and unmounting, one that only reads does not. If the calls open the

@@ -15,6 +15,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const emulatedShare = `\\fs.emulated\share`
@@ -207,7 +208,7 @@ func TestFilesOnShares(t *testing.T) {
 	must(t, err)
 	wantCode(t, "mounting", n.SetVolumeMountPoint(`\\?\UNC\fs.emulated\share\Dir\`, volumes[0]),
 		win32.ERROR_INVALID_PARAMETER)
-	control(t, dir, win32.FSCTL_SET_REPARSE_POINT, symlink(`C:\Windows`).Bytes())
+	control(t, dir, win32.FSCTL_SET_REPARSE_POINT, reparse.Symlink(`C:\Windows`).Bytes())
 	wantCode(t, "a link on the share", shareCode(n, emulatedShare+`\Dir`), win32.ERROR_SYMLINK_CLASS_DISABLED)
 	wantCode(t, "below it", shareCode(n, emulatedShare+`\Dir\System32`), win32.ERROR_SYMLINK_CLASS_DISABLED)
 	wantCode(t, "deleting it", erase(dir), 0)

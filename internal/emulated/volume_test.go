@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const unknownVolume = `\\?\Volume{11111111-2222-3333-4444-555555555555}\`
@@ -62,8 +63,8 @@ func TestMountPointCodes(t *testing.T) {
 	mkdir(t, n, `C:\m\full\x`)
 	mkdir(t, n, `C:\m\e`)
 	mkdir(t, n, `C:\m\other`)
-	link(t, n, `C:\m\link`, symlink(`C:\m\e`))
-	link(t, n, `C:\m\junction`, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\C:\m`})
+	link(t, n, `C:\m\link`, reparse.Symlink(`C:\m\e`))
+	link(t, n, `C:\m\junction`, reparse.Junction(`C:\m`))
 	must(t, os.WriteFile(hostPath(t, n, `C:\m\file`), nil, 0o600))
 	for _, c := range []struct {
 		name, path, volume string

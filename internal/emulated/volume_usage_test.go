@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // The files of a volume are counted again each time, as drivers write them without the node's knowledge.
@@ -51,7 +52,7 @@ func TestUsageOfAVolume(t *testing.T) {
 	}
 
 	mkdir(t, n, `C:\m\link`)
-	link(t, n, `C:\m\link`, symlink(`C:\Windows`)) // its data is in a file with a reserved name
+	link(t, n, `C:\m\link`, reparse.Symlink(`C:\Windows`)) // its data is in a file with a reserved name
 	must(t, os.WriteFile(filepath.Join(top, hostfiles.ReservedPrefix+"-x"), make([]byte, 1<<20), 0o600))
 	if err := os.Symlink(outside, filepath.Join(top, "planted")); err != nil {
 		t.Log("no link of the host: ", err)

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
@@ -25,35 +26,35 @@ type planted struct {
 // workloadLinks returns the links planted inside a mounted volume.
 func workloadLinks(g *target) []planted {
 	links := []planted{
-		{name: "windows", point: symlink(`\??\C:\Windows`)},
-		{name: "canary", point: symlink(`\??\C:\canary`)},
-		{name: "above", point: symlink(`\??\C:\var\lib`)},
-		{name: "drive", point: symlink(`\??\C:\`)},
-		{name: "dots", point: symlink(`\??\C:\var\lib\kubelet\pods\..\..\..\..\canary`)},
-		{name: "kubelet", point: symlink(`\??\` + kubelet), there: true},
-		{name: "peer", point: symlink(`\??\` + pods + `\peer`), there: true},
-		{name: "itself", point: symlink(`\??\` + mount + `\plain`), there: true},
-		{name: "guid", point: symlink(ntName(g.system))},
-		{name: "guidbelow", point: symlink(ntName(g.system) + `canary`)},
-		{name: "verbatim", point: symlink(`\\?\C:\canary`)},
-		{name: "bare", point: symlink(`C:\canary`)},
-		{name: "junction", point: mountPoint(`\??\C:\canary`)},
-		{name: "junctionpeer", point: mountPoint(`\??\` + pods + `\peer`), there: true},
-		{name: "mountsystem", point: mountPoint(ntName(g.system))},
-		{name: "mountgone", point: mountPoint(`\??\Volume{12345678-9abc-def0-1234-56789abcdef0}\`)},
-		{name: "mountown", point: mountPoint(ntName(g.volume)), there: true, own: true},
-		{name: "relativeup", point: relative(`..\..\..\..\..\..\..\canary`)},
-		{name: "relativeroot", point: relative(`\canary`)},
-		{name: "sibling", point: relative(`plain`)},
-		{name: "loop", point: symlink(`\??\` + mount + `\loopback`)},
-		{name: "loopback", point: symlink(`\??\` + mount + `\loop`)},
-		{name: "selfloop", point: relative(`selfloop`)},
-		{name: "dangling", point: symlink(`\??\C:\nowhere`)},
-		{name: "danglinginside", point: symlink(`\??\` + pods + `\nowhere`)},
-		{name: "share", point: symlink(`\??\UNC\fs.emulated\share`)},
-		{name: "pipe", point: symlink(`\??\pipe\csi-proxy-disk-v1`)},
-		{name: "device", point: symlink(`\??\GLOBALROOT\Device\HarddiskVolume1\`)},
-		{name: "nothing", point: symlink(``)},
+		{name: "windows", point: reparse.Symlink(`C:\Windows`)},
+		{name: "canary", point: reparse.Symlink(`C:\canary`)},
+		{name: "above", point: reparse.Symlink(`C:\var\lib`)},
+		{name: "drive", point: reparse.Symlink(`C:\`)},
+		{name: "dots", point: reparse.Symlink(`C:\var\lib\kubelet\pods\..\..\..\..\canary`)},
+		{name: "kubelet", point: reparse.Symlink(kubelet), there: true},
+		{name: "peer", point: reparse.Symlink(pods + `\peer`), there: true},
+		{name: "itself", point: reparse.Symlink(mount + `\plain`), there: true},
+		{name: "guid", point: reparse.Symlink(g.system)},
+		{name: "guidbelow", point: reparse.Symlink(g.system + `canary`)},
+		{name: "verbatim", point: win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\\?\C:\canary`}},
+		{name: "bare", point: win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `C:\canary`}},
+		{name: "junction", point: reparse.Junction(`C:\canary`)},
+		{name: "junctionpeer", point: reparse.Junction(pods + `\peer`), there: true},
+		{name: "mountsystem", point: reparse.Junction(g.system)},
+		{name: "mountgone", point: reparse.Junction(`Volume{12345678-9abc-def0-1234-56789abcdef0}\`)},
+		{name: "mountown", point: reparse.Junction(g.volume), there: true, own: true},
+		{name: "relativeup", point: reparse.Relative(`..\..\..\..\..\..\..\canary`)},
+		{name: "relativeroot", point: reparse.Relative(`\canary`)},
+		{name: "sibling", point: reparse.Relative(`plain`)},
+		{name: "loop", point: reparse.Symlink(mount + `\loopback`)},
+		{name: "loopback", point: reparse.Symlink(mount + `\loop`)},
+		{name: "selfloop", point: reparse.Relative(`selfloop`)},
+		{name: "dangling", point: reparse.Symlink(`C:\nowhere`)},
+		{name: "danglinginside", point: reparse.Symlink(pods + `\nowhere`)},
+		{name: "share", point: reparse.Symlink(`UNC\fs.emulated\share`)},
+		{name: "pipe", point: reparse.Symlink(`pipe\csi-proxy-disk-v1`)},
+		{name: "device", point: reparse.Symlink(`GLOBALROOT\Device\HarddiskVolume1\`)},
+		{name: "nothing", point: win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK}},
 		{name: "foreign", point: win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("an app execution link")}},
 	}
 	made := filepath.Join(g.t.TempDir(), "link")

@@ -12,6 +12,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -64,10 +65,10 @@ func TestPolicyOfDirectories(t *testing.T) {
 		"symlink": others, "above": kubelet + `\plugins`, "lookalike": own + `2`, "pods": pods + `\peer`,
 		"twice": own + `\symlink`, "inside": own + `\dir`,
 	} {
-		g.plant(own+`\`+name, symlink(`\??\`+to))
+		g.plant(own+`\`+name, reparse.Symlink(to))
 		refused[name] = own + `\` + name + `\victim`
 	}
-	g.plant(own+`\junction`, mountPoint(`\??\`+others))
+	g.plant(own+`\junction`, reparse.Junction(others))
 	refused["junction"] = own + `\junction\victim`
 	delete(refused, "inside")
 	before := g.snapshot()
@@ -101,10 +102,10 @@ func TestPolicyOfSteps(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	g.hostDir(own)
 	g.hostDir(others + `\secret`)
-	g.plant(own+`\symlink`, symlink(`\??\`+others))
+	g.plant(own+`\symlink`, reparse.Symlink(others))
 	g.OK(g.StageShare(caller.OtherShare, others+`\share`))
 	disk := g.Attach(bundle.Spec{})
-	g.plant(own+`\elsewhere`, symlink(`\??\UNC\elsewhere\share`))
+	g.plant(own+`\elsewhere`, reparse.Symlink(`UNC\elsewhere\share`))
 	g = g.restricted("  methods: [nodesteps]\n  directories: ['" + own + "']\n  smbServers: [fs.emulated]\n")
 	before := g.snapshot()
 	stage := func(r *steps.StageDiskRequest) error { return only(g.Steps().StageDisk(t.Context(), r)) }

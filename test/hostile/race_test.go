@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
@@ -36,7 +37,7 @@ func inLongRun(long, short int) int {
 // leads outside, and back, as fast as it can. Whatever the calls do, nothing outside changes.
 func TestSwappedComponents(t *testing.T) {
 	links := linksOutside()
-	links["other pod"] = func(g *target, path string) { g.plant(path, symlink(`\??\`+pods+`\peer`)) }
+	links["other pod"] = func(g *target, path string) { g.plant(path, reparse.Symlink(pods+`\peer`)) }
 	for name, link := range links {
 		for _, objects := range []bool{false, true} { // Windows, to the handle that holds a mount point's directory
 			t.Run(name, func(t *testing.T) {
@@ -51,9 +52,9 @@ func TestSwappedComponents(t *testing.T) {
 // linksOutside returns what plants a link that leads outside the working directories, or outside the node.
 func linksOutside() map[string]func(g *target, path string) {
 	return map[string]func(g *target, path string){
-		"symlink":  func(g *target, path string) { g.plant(path, symlink(`\??\`+canary)) },
-		"junction": func(g *target, path string) { g.plant(path, mountPoint(`\??\`+canary)) },
-		"volume":   func(g *target, path string) { g.plant(path, mountPoint(ntName(g.system))) },
+		"symlink":  func(g *target, path string) { g.plant(path, reparse.Symlink(canary)) },
+		"junction": func(g *target, path string) { g.plant(path, reparse.Junction(canary)) },
+		"volume":   func(g *target, path string) { g.plant(path, reparse.Junction(g.system)) },
 		"host":     func(g *target, path string) { g.OK(os.Symlink(g.unrelatedDir, g.HostPath(path))) },
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -87,7 +88,7 @@ func TestTargetBehindALinkKeepsItsMapping(t *testing.T) {
 	g.OK(g.StageShare(shared, above+`\share`))
 	g.OK(g.StageShare(shared, staged))
 	g.OK(os.Rename(g.HostPath(above), g.HostPath(own)+"/aside"))
-	g.plant(above, symlink(`\??\`+canary))
+	g.plant(above, reparse.Symlink(canary))
 	g.OK(g.Unstage(staged))
 	g.Mapped(shared)
 }

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -76,38 +76,11 @@ func (g *target) hostDir(path string) {
 	}
 }
 
-// plant makes a directory and turns it into a reparse point, as a process in a Windows container may do where it can
-// write: through the file system, past the agent.
+// plant makes a reparse point, as a process in a Windows container may do where it can write.
 func (g *target) plant(path string, point win32.ReparsePoint) {
 	g.t.Helper()
-	h, err := g.Emulated.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
-		Access:      win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES,
-		Share:       win32.FILE_SHARE_READ | win32.FILE_SHARE_WRITE | win32.FILE_SHARE_DELETE,
-		Disposition: win32.FILE_CREATE, Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-	})
-	if err == nil {
-		_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-	}
-	if err != nil {
-		g.t.Fatalf("planting %s: %v", path, err)
-	}
-	g.OK(h.Close())
+	g.OK(reparse.Plant(g.Emulated, path, point))
 }
-
-func symlink(to string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: to, PrintName: to}
-}
-
-func relative(to string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: to, PrintName: to, Relative: true}
-}
-
-func mountPoint(to string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: to}
-}
-
-// ntName returns a volume id as reparse points spell it.
-func ntName(volumeID string) string { return `\??\` + strings.TrimPrefix(volumeID, `\\?\`) }
 
 // alive reports whether the agent still serves.
 func (g *target) alive() {

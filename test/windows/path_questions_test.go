@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 func pathQuestions() []Question {
@@ -64,14 +65,7 @@ func askUnfollowed(q *inquiry) {
 	dir = mountParent + `\` + dir
 	q.check(q.makeDirectory(dir, "there"))
 	for name, target := range map[string]string{"link": dir + `\there`, "dangling": dir + `\nowhere`} {
-		q.check(q.makeDirectory(dir, name))
-		h, err := q.Kernel.OpenFile(nil, `\\?\`+dir+`\`+name, kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES,
-			Share: shareAll, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT | win32.FILE_DIRECTORY_FILE})
-		q.check(err)
-		junction := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target}
-		_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, junction.Bytes(), nil)
-		_ = h.Close()
-		q.check(err)
+		q.check(reparse.Plant(q.Kernel, dir+`\`+name, reparse.Junction(target)))
 	}
 	mounted := q.mount(q.newVolume())
 	for name, path := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // privilegeQuestions come first: a privilege can be enabled only once, and others need it.
@@ -19,8 +20,7 @@ func privilegeQuestions() []Question {
 }
 
 func askPrivileges(q *inquiry) {
-	link := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + mountParent,
-		PrintName: mountParent}.Bytes()
+	link := reparse.Symlink(mountParent).Bytes()
 	answers := note(q, map[string]string{})
 	early := q.emptyDirectory()
 	defer early.Close()

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // A workload may make links without end. Of a directory that lies in another working directory, each
@@ -25,7 +26,7 @@ func TestLinksWithoutEnd(t *testing.T) {
 	_, k, _ := treeNode(t, nil)
 	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, treePath}})
 	for i := range 4 {
-		plantJunction(t, k, treePath+`\`+fmt.Sprint(i), KubeletDir+`\nowhere`)
+		must(t, reparse.Plant(k, treePath+`\`+fmt.Sprint(i), reparse.Junction(KubeletDir+`\nowhere`)))
 	}
 	links, err := n.Filesystem.Links(t.Context())
 	if err != nil || len(links.All) != 4 || !links.Complete {
@@ -73,10 +74,10 @@ func TestBadEntriesHideNoLinks(t *testing.T) {
 				host, err := k.HostPath(`C:\`)
 				must(t, err)
 				must(t, os.MkdirAll(filepath.Join(host, strings.ReplaceAll(dir[len(`C:\`):], `\`, "/"), "closed"), 0o700))
-				plantPoint(t, k, dir+`\socket`, win32.ReparsePoint{Tag: hostfiles.TagSocket})
-				plantJunction(t, k, dir+`\a`, KubeletDir+`\nowhere`)
-				plantJunction(t, k, dir+`\b`, `UNC\fs.emulated\share`)
-				plantJunction(t, k, dir+`\z`, KubeletDir+`\nowhere`)
+				must(t, reparse.Plant(k, dir+`\socket`, win32.ReparsePoint{Tag: hostfiles.TagSocket}))
+				must(t, reparse.Plant(k, dir+`\a`, reparse.Junction(KubeletDir+`\nowhere`)))
+				must(t, reparse.Plant(k, dir+`\b`, reparse.Junction(`UNC\fs.emulated\share`)))
+				must(t, reparse.Plant(k, dir+`\z`, reparse.Junction(KubeletDir+`\nowhere`)))
 			}
 			links, err := n.Filesystem.Links(t.Context())
 			if told := err != nil; told != c.told || told && !errdefs.HasCode(err, c.code) || links.Complete != c.complete {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // TestLookingUp: a working directory may lie on another volume, and behind a link that the operator made. The same path
@@ -29,10 +30,10 @@ func TestLookingUp(t *testing.T) {
 		`E:\var\lib\kubelet\dir`} {
 		newDirectory(t, k, path)
 	}
-	plantJunction(t, k, `E:\behind`, `E:\kubelet`)
+	must(t, reparse.Plant(k, `E:\behind`, reparse.Junction(`E:\kubelet`)))
 	const link, twin = KubeletDir + `\pods\link`, KubeletDir + `\pods\twin`
-	plantJunction(t, k, link, `E:\kubelet`)
-	plantJunction(t, k, twin, `E:\var\lib\kubelet`)
+	must(t, reparse.Plant(k, link, reparse.Junction(`E:\kubelet`)))
+	must(t, reparse.Plant(k, twin, reparse.Junction(`E:\var\lib\kubelet`)))
 	for path, reason := range map[string]string{
 		`E:\kubelet\dir`: "", `E:\behind\dir`: "", link + `\dir`: "", twin + `\dir`: reason.LinkRefused,
 	} {

@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 )
 
@@ -28,23 +26,6 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *emulated.Nod
 	host, err := k.HostPath(treePath)
 	must(t, err)
 	return n, k, host
-}
-
-// plantJunction makes a junction past the agent.
-func plantJunction(t *testing.T, k kernel.Kernel, path, target string) {
-	t.Helper()
-	plantPoint(t, k, path, win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\` + target})
-}
-
-func plantPoint(t *testing.T, k kernel.Kernel, path string, point win32.ReparsePoint) {
-	t.Helper()
-	h, err := k.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
-		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
-		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-	})
-	must(t, err)
-	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-	must(t, errors.Join(err, h.Close()))
 }
 
 // Some file servers lose their place in a listing when files are deleted, and end it too early.

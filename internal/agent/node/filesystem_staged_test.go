@@ -12,11 +12,11 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // Where kubelet has volumes staged and published.
@@ -68,14 +68,8 @@ func (u *unpublishedNode) link(to, at string) {
 func (u *unpublishedNode) linkAs(text string, relative bool, at string) {
 	u.Helper()
 	u.do(by(u.Node).Mkdir(u.Context(), at[:strings.LastIndexByte(at, '\\')]))
-	h, err := u.kernel.OpenFile(nil, `\\?\`+at, kernel.OpenOptions{
-		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_CREATE,
-		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
-	})
-	u.do(err)
-	point := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: text, Relative: relative}
-	_, err = h.DeviceIoControl(win32.FSCTL_SET_REPARSE_POINT, point.Bytes(), nil)
-	u.do(err, h.Close())
+	u.do(reparse.Plant(u.kernel, at,
+		win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: text, Relative: relative}))
 }
 
 // TestUnpublished: a staged volume is found exactly while no path of a pod leads to it.

@@ -23,6 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const (
@@ -267,10 +268,11 @@ func TestReplacedWhileMounting(t *testing.T) {
 		"nothing": {func(*emulated.Node, string) {}, reason.NotMounted, "no volume"},
 		"a directory": {func(k *emulated.Node, _ string) { newDirectory(t, k, leafPath) },
 			reason.NotMounted, "no volume"},
-		"a junction": {func(k *emulated.Node, _ string) { plantJunction(t, k, leafPath, `C:\Windows`) },
-			reason.NotMounted, `a link to \??\C:\Windows`},
+		"a junction": {func(k *emulated.Node, _ string) {
+			must(t, reparse.Plant(k, leafPath, reparse.Junction(`C:\Windows`)))
+		}, reason.NotMounted, `a link to \??\C:\Windows`},
 		"another volume": {func(k *emulated.Node, other string) {
-			plantJunction(t, k, leafPath, strings.TrimPrefix(other, `\\?\`))
+			must(t, reparse.Plant(k, leafPath, reparse.Junction(other)))
 		}, reason.OtherVolumeMounted, "volume OTHER"},
 	} {
 		t.Run(name, func(t *testing.T) {

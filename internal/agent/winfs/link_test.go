@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // linkTo describes a link to a directory of the node.
@@ -22,7 +23,7 @@ func (n *node) linkTo(at, target string) winfs.DirectoryLink {
 func TestMakeLink(t *testing.T) {
 	n := newNode(t)
 	n.plantLinks()
-	n.plant(pods+`\DIR again`, symlink(pods+`\DIR`))
+	n.plant(pods+`\DIR again`, reparse.Symlink(pods+`\DIR`))
 	exists := failure{errdefs.AlreadyExists, reason.PathExists, `already exists and is not a link to ` + pods + `\dir;`}
 	forbidden := failure{errdefs.PermissionDenied, "PRIVILEGE_NOT_HELD", `needs the user right "Create symbolic links"`}
 	for name, test := range map[string]struct{ possible, withoutRight failure }{
@@ -71,8 +72,8 @@ func leadsTo(s winfs.Stat) string {
 func TestFollow(t *testing.T) {
 	n := newNode(t)
 	n.plantLinks()
-	n.plant(pods+`\tovolume`, symlink(pods+`\volume`))
-	n.plant(pods+`\toshare`, symlink(pods+`\share`))
+	n.plant(pods+`\tovolume`, reparse.Symlink(pods+`\volume`))
+	n.plant(pods+`\toshare`, reparse.Symlink(pods+`\share`))
 	here := n.system + pods[len(`C:\`):]
 	onShare := func(text string) failure { return failure{errdefs.FailedPrecondition, reason.OnShare, text} }
 	toShare := onShare(pods + `\share leads to a network share, not to a volume`)

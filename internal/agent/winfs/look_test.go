@@ -10,6 +10,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // A look at a path is one kernel call, however deep it is. A link on the way costs the walk as well, also
@@ -17,8 +18,8 @@ import (
 func TestLooksAreOneStep(t *testing.T) {
 	n := newNode(t)
 	n.plantLinks()
-	n.plant(`C:\behind`, junction(pods))
-	n.plant(`C:\dangling`, symlink(`C:\nowhere`))
+	n.plant(`C:\behind`, reparse.Junction(pods))
+	n.plant(`C:\dangling`, reparse.Symlink(`C:\nowhere`))
 	n.put(`C:\`, "aFile")
 	var err error
 	n.policy, err = winfs.NewPolicy([]string{`C:\var\lib\kubelet`, `C:\behind`, `C:\dangling`, `C:\aFile`, `C:\none`}, nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // A mount point whose removal fails is gone all the same if only its volume, or the handle that holds it, is in the
@@ -66,7 +67,7 @@ func TestRemovalOfAMountPoint(t *testing.T) {
 			n.check(n.SetVolumeMountPoint(mount+`\`, n.volumes[1]))
 		})},
 		"replaced by a junction": {replaced: true, remove: replacedBy(func(n *node) {
-			n.plant(mount, junction(`C:\Windows`))
+			n.plant(mount, reparse.Junction(`C:\Windows`))
 		})},
 	} {
 		synctest.Test(t, func(t *testing.T) {

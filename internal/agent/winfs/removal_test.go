@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const tree = pods + `\tree`
@@ -89,9 +90,9 @@ func TestRemoveTree(t *testing.T) {
 		n.check(os.Link(n.host(in, "kept"), n.host(tree, "second")))
 		n.check(os.Symlink(n.host(pods, "dir"), n.host(tree, "a/host"))) // to Windows, a file that it cannot follow
 		for i, point := range []win32.ReparsePoint{
-			symlink(pods + `\dir`), junction(pods + `\dir`), symlink(`C:\Windows`), junction(n.system), junction(n.volumes[0]),
-			junction(goneVolume), symlink(`UNC\fs.emulated\share`), symlink(`UNC\fs.emulated\other`), symlink(tree),
-			{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `..`, Relative: true}, {Tag: 0x8000001B, Raw: []byte("x")},
+			reparse.Symlink(pods + `\dir`), reparse.Junction(pods + `\dir`), reparse.Symlink(`C:\Windows`), reparse.Junction(n.system), reparse.Junction(n.volumes[0]),
+			reparse.Junction(goneVolume), reparse.Symlink(`UNC\fs.emulated\share`), reparse.Symlink(`UNC\fs.emulated\other`), reparse.Symlink(tree),
+			reparse.Relative(`..`), {Tag: 0x8000001B, Raw: []byte("x")},
 		} {
 			n.plant(fmt.Sprintf(`%s\a\link%d`, tree, i), point)
 		}
@@ -215,9 +216,9 @@ func TestRemovalWithoutRights(t *testing.T) {
 		for _, file := range []string{"shut", "a/shut"} {
 			n.check(os.Chmod(n.host(tree, file), 0))
 		}
-		n.plant(tree+`\link`, junction(pods+`\dir`))
+		n.plant(tree+`\link`, reparse.Junction(pods+`\dir`))
 		n.plant(tree+`\foreign`, win32.ReparsePoint{Tag: 0x8000001B, Raw: []byte("x")})
-		n.plant(tree+`\unknown`, junction(n.volumes[0]))
+		n.plant(tree+`\unknown`, reparse.Junction(n.volumes[0]))
 		for _, name := range []string{`a\empty`, `link`, `foreign`, `unknown`} {
 			n.shut(tree + `\` + name)
 			if exists, err := n.exists(tree + `\` + name); !exists || err != nil {
@@ -378,7 +379,7 @@ func TestSwappedWhileRemoved(t *testing.T) {
 		n.plantLinks()
 		n.put(pods, "tree/"+strings.Repeat("a/", winfs.MaxOpenLevels+1)+"content/")
 		n.mount(`tree\mount`, n.volumes[1])
-		n.plant(pods+`\prepared`, junction(pods+`\dir`))
+		n.plant(pods+`\prepared`, reparse.Junction(pods+`\dir`))
 		swapped := false
 		n.around = func(call kernel.Call, do func() error) error {
 			if path == deep && call.Function == "Rename" {

@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 // Names of this machine, in all spellings that a resolver reads, and what is no directory of a file server.
@@ -65,9 +66,9 @@ func TestOpenShare(t *testing.T) {
 	for _, name := range []string{`localhost\share`, `fs.emulated\closed`} {
 		n.connect(`\\` + name)
 	}
-	n.plant(pods+`\closed`, symlink(`UNC\fs.emulated\closed`))
+	n.plant(pods+`\closed`, reparse.Symlink(`UNC\fs.emulated\closed`))
 	n.put(pods+`\closed`, "dir/below/", "file")
-	n.plant(pods+`\closed\evil`, symlink(pods+`\dir`))
+	n.plant(pods+`\closed\evil`, reparse.Symlink(pods+`\dir`))
 	open := func(want failure, name string) {
 		t.Helper()
 		target, err := winpath.ParseSubstituteName(`\\` + name)

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const goneVolume = `\\?\Volume{12345678-9abc-def0-1234-56789abcdef0}\`
@@ -28,26 +29,26 @@ func (n *node) plantLinks() {
 	n.mount(`volume`, n.volumes[0])
 	n.put(pods+`\volume`, "inner/below/")
 	for name, point := range map[string]win32.ReparsePoint{
-		"link": symlink(pods + `\dir`), "junction": junction(pods + `\dir`), "twice": symlink(pods + `\link`),
-		"upper": symlink(`C:\VAR\LIB\KUBELET\PODS\DIR`), "above": symlink(`C:\var\lib`),
-		"shortname": symlink(`C:\var\lib\KUBELE~1\pods\dir`), "indirect": symlink(pods + `\outside`),
-		"byname": symlink(n.volumes[0][len(`\\?\`):] + `inner`), "intovolume": symlink(pods + `\volume\link`),
-		"nowhere": symlink(pods + `\later`), "long": symlink(pods + `\` + strings.Repeat("n", 230)),
-		"relative": {Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `dir`, Relative: true},
+		"link": reparse.Symlink(pods + `\dir`), "junction": reparse.Junction(pods + `\dir`), "twice": reparse.Symlink(pods + `\link`),
+		"upper": reparse.Symlink(`C:\VAR\LIB\KUBELET\PODS\DIR`), "above": reparse.Symlink(`C:\var\lib`),
+		"shortname": reparse.Symlink(`C:\var\lib\KUBELE~1\pods\dir`), "indirect": reparse.Symlink(pods + `\outside`),
+		"byname": reparse.Symlink(n.volumes[0] + `inner`), "intovolume": reparse.Symlink(pods + `\volume\link`),
+		"nowhere": reparse.Symlink(pods + `\later`), "long": reparse.Symlink(pods + `\` + strings.Repeat("n", 230)),
+		"relative": reparse.Relative(`dir`),
 		"foreign":  {Tag: 0x8000001B, Raw: []byte("an app execution link")},
-		"outside":  symlink(`C:\Windows`), "lookalike": symlink(`C:\var\lib\kubelet2`),
-		"dots": symlink(pods + `\..\pods\dir`), "loop": symlink(pods + `\loop2`), "loop2": symlink(pods + `\loop`),
-		"deeploop": symlink(pods + `\deeploop\x`),
-		"system":   junction(n.system), "gone": junction(goneVolume), "inside": junction(n.volumes[0] + `inner`),
-		`volume\link`: symlink(pods + `\dir`), `volume\junction`: junction(n.volumes[0]),
-		"share": symlink(`UNC\fs.emulated\share`), "onshare": symlink(`UNC\FS.emulated\Share\dir`),
-		"missing": symlink(`UNC\fs.emulated\share\missing`),
-		"other":   symlink(`UNC\fs.emulated\other`),
+		"outside":  reparse.Symlink(`C:\Windows`), "lookalike": reparse.Symlink(`C:\var\lib\kubelet2`),
+		"dots": reparse.Symlink(pods + `\..\pods\dir`), "loop": reparse.Symlink(pods + `\loop2`), "loop2": reparse.Symlink(pods + `\loop`),
+		"deeploop": reparse.Symlink(pods + `\deeploop\x`),
+		"system":   reparse.Junction(n.system), "gone": reparse.Junction(goneVolume), "inside": reparse.Junction(n.volumes[0] + `inner`),
+		`volume\link`: reparse.Symlink(pods + `\dir`), `volume\junction`: reparse.Junction(n.volumes[0]),
+		"share": reparse.Symlink(`UNC\fs.emulated\share`), "onshare": reparse.Symlink(`UNC\FS.emulated\Share\dir`),
+		"missing": reparse.Symlink(`UNC\fs.emulated\share\missing`),
+		"other":   reparse.Symlink(`UNC\fs.emulated\other`),
 	} {
 		n.plant(pods+`\`+name, point)
 	}
 	n.put(pods+`\share`, "dir/below/", "file")
-	n.plant(pods+`\share\evil`, symlink(pods+`\dir`))
+	n.plant(pods+`\share\evil`, reparse.Symlink(pods+`\dir`))
 }
 
 // Each component of a path may be a directory, a link or a mount point. What is refused is refused to changes, too, and
@@ -146,7 +147,7 @@ func TestChainsOfLinks(t *testing.T) {
 	n := newNode(t)
 	n.put(pods, "0/below/")
 	for i := range winfs.MaxLinks + 1 {
-		n.plant(fmt.Sprintf(`%s\%d`, pods, i+1), symlink(fmt.Sprintf(`%s\%d`, pods, i)))
+		n.plant(fmt.Sprintf(`%s\%d`, pods, i+1), reparse.Symlink(fmt.Sprintf(`%s\%d`, pods, i)))
 	}
 	for most, walk := range map[int]winfs.Walk{winfs.MaxLinks: {}, winfs.MaxPinnedLinks: {Pin: true}} {
 		n.handles.most.Store(0)

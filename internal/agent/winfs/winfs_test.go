@@ -27,6 +27,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
 
 const (
@@ -182,36 +183,22 @@ func (n *node) put(directory string, names ...string) {
 
 // plant makes a reparse point, past the agent.
 func (n *node) plant(path string, point win32.ReparsePoint) {
-	n.control(path, win32.FSCTL_SET_REPARSE_POINT, point.Bytes())
+	n.t.Helper()
+	n.check(reparse.Plant(n, path, point))
 }
 
 // unplant makes a plain directory of a reparse point, past the agent.
 func (n *node) unplant(path string, tag uint32) {
-	n.control(path, win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(tag))
-}
-
-// control sends a control code to a directory, which it makes if that is missing.
-func (n *node) control(path string, code uint32, in []byte) {
 	n.t.Helper()
 	h, err := n.OpenFile(nil, `\\?\`+path, kernel.OpenOptions{
-		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN_IF,
+		Access: win32.FILE_WRITE_ATTRIBUTES, Share: winfs.ShareAll, Disposition: win32.FILE_OPEN,
 		Options: win32.FILE_DIRECTORY_FILE | win32.FILE_OPEN_REPARSE_POINT,
 	})
 	if err == nil {
-		_, err = h.DeviceIoControl(code, in, nil)
+		_, err = h.DeviceIoControl(win32.FSCTL_DELETE_REPARSE_POINT, win32.DeleteReparsePoint(tag), nil)
 		_ = h.Close()
 	}
 	n.check(err)
-}
-
-func symlink(to string) win32.ReparsePoint {
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: `\??\` + to, PrintName: to}
-}
-
-// junction returns a junction or, to a volume's name, a mount point of which the mount manager knows nothing.
-func junction(to string) win32.ReparsePoint {
-	to = `\??\` + strings.TrimPrefix(to, `\\?\`)
-	return win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: to}
 }
 
 // mount mounts a volume at a new directory in pods.
