@@ -67,32 +67,34 @@ func accessList(dir *os.Root) ([]byte, error) {
 	return hostfiles.ReadFileIn(dir, accessFile, info, maxAccessList)
 }
 
-// shutsOut returns ERROR_ACCESS_DENIED if the list of an open object leaves the agent out.
-func (h *fileHandle) shutsOut(e hostfiles.Entry) (err error) {
-	closed := h.parent != nil && e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0
-	if h.parent != nil && h.self != nil {
-		closed, err = leavesOut(h.self)
+// parsedAccess returns the list of a directory.
+func parsedAccess(dir *os.Root) (win32.AccessList, error) {
+	descriptor, err := accessList(dir)
+	if err != nil {
+		return win32.AccessList{}, err
 	}
-	if err == nil && closed {
-		err = win32.ERROR_ACCESS_DENIED
-	}
-	return err
+	return win32.ParseAccessList(descriptor)
 }
 
-// leavesOut reports whether the list of a directory leaves the agent out. That of a new volume does not.
-func leavesOut(dir *os.Root) (bool, error) {
-	if _, err := dir.Lstat(accessFile); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+// shutsOut returns ERROR_ACCESS_DENIED if the list of an open object below the root leaves the agent out.
+func (h *fileHandle) shutsOut(e hostfiles.Entry) error {
+	if h.parent == nil {
+		return nil
 	}
-	list, err := accessList(dir)
-	if err != nil {
-		return false, err
+	closed := e.Info.Mode().IsRegular() && e.Info.Mode().Perm() == 0
+	if h.self != nil {
+		l, err := parsedAccess(h.self)
+		if err != nil {
+			return err
+		}
+		closed = !l.Everyone && !slices.ContainsFunc(l.Allowed(), func(a win32.AccessEntry) bool {
+			return a.SID == win32.SystemSID() || a.SID == win32.AdministratorsSID()
+		})
 	}
-	parsed, err := win32.ParseAccessList(list)
-	lets := func(a win32.AccessEntry) bool {
-		return a.SID == win32.SystemSID() || a.SID == win32.AdministratorsSID()
+	if closed {
+		return win32.ERROR_ACCESS_DENIED
 	}
-	return !parsed.Everyone && !slices.ContainsFunc(parsed.Allowed(), lets), err
+	return nil
 }
 
 // allowedByDirectory reports whether the list of a directory, which leaves SYSTEM nothing to wish for, allows to open
@@ -118,13 +120,9 @@ func (n *Node) RootAccess(path string) (entries []win32.AccessEntry, err error) 
 		return nil, err
 	}
 	defer at.close()
-	if at.dir != nil || at.content.isShare() {
+	if at.parent != nil || at.content.isShare() {
 		return nil, win32.ERROR_DIR_NOT_ROOT
 	}
-	list, err := accessList(at.content.root)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := win32.ParseAccessList(list)
-	return parsed.Allowed(), err
+	l, err := parsedAccess(at.content.root)
+	return l.Allowed(), err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -66,10 +65,10 @@ func (all contents) dismount(id guid.GUID) {
 // retire ends all use of the content and closes the host's directories: handles on it can only be closed.
 func (c *content) retire(why error) {
 	c.gone = why
-	_ = c.root.Close() // no data is lost: a directory handle holds none
+	_ = c.root.Close()
 	for _, h := range c.opens {
 		h.closed = true
-		_ = h.release()
+		h.release()
 	}
 	c.opens = nil
 }
@@ -119,10 +118,6 @@ func shareNeeded(access uint32) (share uint32) {
 		share |= win32.FILE_SHARE_DELETE
 	}
 	return share
-}
-
-func (c *content) drop(h *fileHandle) {
-	c.opens = slices.DeleteFunc(c.opens, func(o *fileHandle) bool { return o == h })
 }
 
 // usageDepth is how deep files may lie to count. Each level costs handles, and a workload makes as many as it likes.

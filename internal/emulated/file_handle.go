@@ -15,14 +15,10 @@ import (
 
 // fileHandle is an open file or directory, or a reparse point opened as itself.
 type fileHandle struct {
-	content *content
-	object  string // the path by which it was opened
-	access  uint32
-	share   uint32
-
-	parent *os.Root // its directory; nil for the root directory of the volume
-	name   string   // in parent, as on the host
-	names  []string // from the root to it
+	*location
+	object string // the path by which it was opened
+	access uint32
+	share  uint32
 	info   os.FileInfo
 	self   *os.Root // of a directory
 
@@ -43,24 +39,22 @@ func (h *fileHandle) Close() (err error) {
 }
 
 func (h *fileHandle) close() error {
-	h.content.drop(h)
+	h.content.opens = slices.DeleteFunc(h.content.opens, func(o *fileHandle) bool { return o == h })
 	if h.closed {
 		return nil
 	}
 	h.closed = true
-	return errors.Join(h.finishDeletion(), h.release())
+	defer h.release()
+	return h.finishDeletion()
 }
 
-// release closes the host's directories.
-func (h *fileHandle) release() error {
-	errs := []error{h.listing.close()}
+// release closes the host's directories, which loses no data.
+func (h *fileHandle) release() {
+	h.listing.close()
 	if h.self != nil {
-		errs = append(errs, h.self.Close())
+		_ = h.self.Close()
 	}
-	if h.parent != nil {
-		errs = append(errs, h.parent.Close())
-	}
-	return errors.Join(errs...)
+	h.location.close()
 }
 
 // usable fails for a handle that can only be closed, and for a change on a read-only volume.
@@ -202,9 +196,9 @@ func (h *fileHandle) Rename(dir kernel.Handle, name string) (err error) {
 	if err := hostfiles.CheckNotLink(into.self); err != nil {
 		return err
 	}
-	to := append(slices.Clone(into.names), name)
-	below := func(o *fileHandle) bool { return isBelow(o.names, h.names) }
-	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, h.names) {
+	to := append(into.names(), name)
+	below := func(o *fileHandle) bool { return isBelow(o.names(), h.names()) }
+	if slices.ContainsFunc(h.content.opens, below) || isBelow(to, h.names()) {
 		return win32.ERROR_ACCESS_DENIED
 	}
 	taken, err := hostfiles.Lookup(into.self, name)
@@ -215,15 +209,10 @@ func (h *fileHandle) Rename(dir kernel.Handle, name string) (err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	parent, err := into.self.OpenRoot(".")
-	if err != nil {
+	if err := h.content.node.host.RenameBetween(h.parent, e.Name, into.self, name); err != nil {
 		return err
 	}
-	err = h.content.node.host.RenameBetween(h.parent, e.Name, parent, name)
-	if err != nil {
-		return errors.Join(err, parent.Close())
-	}
-	return h.moved(parent, to)
+	return h.moved(into, name)
 }
 
 // isBelow reports whether a path leads to something in a directory.
@@ -231,19 +220,19 @@ func isBelow(names, dir []string) bool {
 	return len(names) > len(dir) && slices.EqualFunc(names[:len(dir)], dir, hostfiles.SameName)
 }
 
-// moved gives the handles that are open on a file its new place. It takes over the new parent.
-func (h *fileHandle) moved(parent *os.Root, names []string) (err error) {
+// moved gives the handles that are open on a file its new place.
+func (h *fileHandle) moved(into *fileHandle, name string) (err error) {
 	for _, o := range h.content.opens {
 		if o.parent == nil || !os.SameFile(o.info, h.info) {
 			continue
 		}
-		own, openErr := parent.OpenRoot(".")
+		parent, openErr := into.self.OpenRoot(".")
 		if openErr != nil {
 			err = errors.Join(err, openErr)
 			continue // the handle finds its file no more
 		}
-		err = errors.Join(err, o.parent.Close())
-		o.parent, o.name, o.names = own, names[len(names)-1], names
+		o.location.close()
+		o.parent, o.above, o.name = parent, into.names(), name
 	}
-	return errors.Join(err, parent.Close())
+	return err
 }

@@ -153,7 +153,7 @@ func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
 	if err := h.usable(false); err != nil {
 		return "", err
 	}
-	below := strings.Join(h.names, `\`)
+	below := strings.Join(h.names(), `\`)
 	if h.content.isShare() {
 		return h.content.share.FinalPath(form, below)
 	}

@@ -20,13 +20,11 @@ type listing struct {
 	entries []win32.DirectoryEntry // read and not returned yet
 }
 
-func (l *listing) close() error {
-	if l.rest == nil {
-		return nil
+func (l *listing) close() {
+	if l.rest != nil {
+		_ = l.rest.Close()
+		l.rest = nil
 	}
-	rest := l.rest
-	l.rest = nil
-	return rest.Close()
 }
 
 // entryBytes is the size of FILE_FULL_DIR_INFO up to its name.
@@ -72,9 +70,7 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 }
 
 func (h *fileHandle) beginListing() error {
-	if err := h.listing.close(); err != nil {
-		return err
-	}
+	h.listing.close()
 	h.listing = listing{begun: true}
 	if err := hostfiles.CheckNotLink(h.self); err != nil { // a reparse point opened as itself cannot be listed
 		return nil //nolint:nilerr // it has no entries
@@ -100,9 +96,7 @@ func (h *fileHandle) readEntries() error {
 		return err
 	}
 	if len(names) < hostfiles.NamesAtOnce { // the host has no more
-		if err := h.listing.close(); err != nil {
-			return err
-		}
+		h.listing.close()
 	}
 	sort.Slice(names, func(i, j int) bool {
 		a, b := hostfiles.Upper(names[i]), hostfiles.Upper(names[j])

@@ -39,11 +39,11 @@ func (n *Node) QueryAttributes(path string) (err error) {
 		return err
 	}
 	at, err := n.enter(p)
-	if err != nil || at.dir == nil {
+	if err != nil || at.parent == nil {
 		return err
 	}
 	defer at.close()
-	_, info, err := hostfiles.Find(at.dir, at.name)
+	_, info, err := hostfiles.Find(at.parent, at.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND
@@ -74,7 +74,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		if err != nil {
 			return nil, err
 		}
-		if p.Slash && at.entry != nil && !at.entry.IsDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
+		if p.Slash && at.found != nil && !at.found.IsDir() && how.Options&win32.FILE_DIRECTORY_FILE == 0 {
 			at.close()
 			return nil, win32.ERROR_INVALID_NAME // a separator after the name of a file: STATUS_OBJECT_NAME_INVALID
 		}
@@ -119,26 +119,25 @@ func (h *fileHandle) below(name string, follow bool) (*location, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := &location{content: c, dir: dir, above: slices.Clip(h.names), name: name}
+	at := &location{content: c, parent: dir, above: h.names(), name: name}
 	return at.look(ntpath.Path{Volume: c.id, Names: []string{name}}, follow)
 }
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
-func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, err error) {
-	c := p.content
+func (p *location) open(object string, how kernel.OpenOptions) (_ *fileHandle, err error) {
+	c, h := p.content, &fileHandle{location: p, object: object, access: how.Access, share: how.Share}
 	defer func() {
 		if err != nil {
-			p.close()
+			h.release()
 		}
 	}()
-	h = &fileHandle{content: c, object: object, access: how.Access, share: how.Share, parent: p.dir}
-	parent := p.dir
-	if p.dir == nil { // the root directory of the volume
+	parent := p.parent
+	if p.parent == nil { // the root directory of the volume
 		info, err := c.root.Stat(".")
 		if err != nil {
 			return nil, err
 		}
-		parent, p.entry = c.root, &hostfiles.Entry{Name: ".", Info: info}
+		parent, p.found = c.root, &hostfiles.Entry{Name: ".", Info: info}
 	}
 	e, err := p.find(how)
 	if err != nil {
@@ -147,31 +146,24 @@ func (p *location) open(object string, how kernel.OpenOptions) (h *fileHandle, e
 	switch {
 	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.IsDir():
 		return nil, win32.ERROR_DIRECTORY
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.IsDir(), p.dir == nil && c.spec().ClosedRoot:
+	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.IsDir(), p.parent == nil && c.spec().ClosedRoot:
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	if e.Unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	h.info = e.Info
-	if p.dir != nil {
-		h.name, h.names = e.Name, append(slices.Clone(p.above), e.Name)
-	}
 	if e.IsDir() {
 		if h.self, err = hostfiles.OpenDir(parent, e); err != nil {
 			return nil, err
 		}
 	}
 	if !allowedByDirectory(how) {
-		err = h.shutsOut(e)
-	}
-	if err == nil {
-		err = c.admits(h)
-	}
-	if err != nil {
-		if h.self != nil {
-			_ = h.self.Close() // a directory handle holds no data
+		if err := h.shutsOut(e); err != nil {
+			return nil, err
 		}
+	}
+	if err := c.admits(h); err != nil {
 		return nil, err
 	}
 	c.opens = append(c.opens, h)
@@ -189,10 +181,10 @@ func (c *content) admits(h *fileHandle) error {
 // find returns the entry at the place, and creates it if how asks for that.
 func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	switch {
-	case p.entry != nil && how.Disposition == win32.FILE_CREATE:
+	case p.found != nil && how.Disposition == win32.FILE_CREATE:
 		return hostfiles.Entry{}, win32.ERROR_ALREADY_EXISTS
-	case p.entry != nil:
-		return *p.entry, nil
+	case p.found != nil:
+		return *p.found, nil
 	case how.Disposition == win32.FILE_OPEN:
 		return hostfiles.Entry{}, fs.ErrNotExist
 	}
@@ -208,14 +200,14 @@ func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	host := p.content.node.host
 	var err error
 	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
-		err = host.MkdirIn(p.dir, p.name)
+		err = host.MkdirIn(p.parent, p.name)
 	} else {
-		err = host.CreateIn(p.dir, p.name)
+		err = host.CreateIn(p.parent, p.name)
 	}
 	if err != nil {
 		return hostfiles.Entry{}, err
 	}
-	return hostfiles.Lookup(p.dir, p.name)
+	return hostfiles.Lookup(p.parent, p.name)
 }
 
 // readOnly reports whether the files are on a read-only volume.

@@ -23,24 +23,24 @@ const maxReparse = 63
 // holder closes it.
 type location struct {
 	content *content
-	dir     *os.Root         // nil for the root directory itself
-	above   []string         // from the root to dir
+	parent  *os.Root         // nil for the root directory itself
+	above   []string         // from the root to parent
 	name    string           // as stored, if it is there; "" for the root directory
-	entry   *hostfiles.Entry // nil while the name is missing
+	found   *hostfiles.Entry // nil while the name is missing
 }
 
 func (p *location) close() {
-	if p.dir != nil {
-		_ = p.dir.Close() // a directory handle holds no data
+	if p.parent != nil {
+		_ = p.parent.Close()
 	}
 }
 
 // names returns the names from the root of the volume to the place.
 func (p *location) names() []string {
-	if p.dir == nil {
+	if p.parent == nil {
 		return nil
 	}
-	return append(slices.Clone(p.above), p.name)
+	return append(slices.Clip(p.above), p.name)
 }
 
 // hostPath returns the path of the place on the host.
@@ -73,7 +73,7 @@ func (n *Node) resolve(p ntpath.Path, follow bool) (*location, error) {
 // walk goes along a path up to its end, or to the first link that must be followed: elsewhere.
 func (n *Node) walk(p ntpath.Path, follow bool) (*location, error) {
 	at, err := n.enter(p)
-	if err != nil || at.dir == nil {
+	if err != nil || at.parent == nil {
 		return at, err
 	}
 	return at.look(p, follow)
@@ -90,7 +90,7 @@ func (n *Node) enter(p ntpath.Path) (*location, error) {
 		return at, nil
 	}
 	at.name = p.Names[len(p.Names)-1]
-	if at.dir, err = c.root.OpenRoot("."); err != nil {
+	if at.parent, err = c.root.OpenRoot("."); err != nil {
 		return nil, err
 	}
 	if err := at.descend(p); err != nil {
@@ -103,7 +103,7 @@ func (n *Node) enter(p ntpath.Path) (*location, error) {
 // descend enters the directories of a path.
 func (p *location) descend(path ntpath.Path) error {
 	for i, name := range path.Names[:len(path.Names)-1] {
-		e, below, err := hostfiles.Enter(p.dir, name)
+		e, below, err := hostfiles.Enter(p.parent, name)
 		switch {
 		case err == nil && e.Tag != 0:
 			return p.content.follow(p, e, path, i)
@@ -113,21 +113,21 @@ func (p *location) descend(path ntpath.Path) error {
 			return err
 		}
 		p.close()
-		p.dir, p.above = below, append(p.above, e.Name)
+		p.parent, p.above = below, append(p.above, e.Name)
 	}
 	return nil
 }
 
 // look finds the entry of the last name of a path. If it fails, the place is closed.
 func (p *location) look(path ntpath.Path, follow bool) (*location, error) {
-	e, err := hostfiles.Lookup(p.dir, p.name)
+	e, err := hostfiles.Lookup(p.parent, p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p, nil
 	case err == nil && e.Tag != 0 && follow:
 		err = p.content.follow(p, e, path, len(path.Names)-1)
 	case err == nil:
-		p.name, p.entry = e.Name, &e
+		p.name, p.found = e.Name, &e
 		return p, nil
 	}
 	p.close()
@@ -211,12 +211,12 @@ func (n *Node) Readlink(winPath string) (_ string, err error) {
 	}
 	defer at.close()
 	switch {
-	case at.dir == nil || at.entry != nil && at.entry.Tag == 0:
+	case at.parent == nil || at.found != nil && at.found.Tag == 0:
 		return "", win32.ERROR_NOT_A_REPARSE_POINT
-	case at.entry == nil:
+	case at.found == nil:
 		return "", win32.ERROR_FILE_NOT_FOUND
 	}
-	r, err := at.entry.Reparse()
+	r, err := at.found.Reparse()
 	switch {
 	case err != nil:
 		return "", err

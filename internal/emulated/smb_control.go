@@ -135,42 +135,33 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) (err error) {
 	if class != win32.FileFsFullSizeInformation {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	size, err := h.content.fullSize()
+	const sector = 512
+	total, available, free, err := h.content.space()
 	if err != nil {
 		return err
 	}
-	return fill(out, cstruct.Encode(size))
+	return fill(out, cstruct.Encode(win32.FileFsFullSize{
+		TotalAllocationUnits:           int64(total / ondisk.ClusterSize),
+		CallerAvailableAllocationUnits: int64(available / ondisk.ClusterSize),
+		ActualAvailableAllocationUnits: int64(free / ondisk.ClusterSize),
+		SectorsPerAllocationUnit:       ondisk.ClusterSize / sector,
+		BytesPerSector:                 sector,
+	}))
 }
 
-// fullSize returns the sizes of a file system: of a volume, or of a share as its server reports them.
-func (c *content) fullSize() (win32.FileFsFullSize, error) {
-	const sector = 512
-	in := func(total, available, free uint64) win32.FileFsFullSize {
-		return win32.FileFsFullSize{
-			TotalAllocationUnits:           int64(total / ondisk.ClusterSize),
-			CallerAvailableAllocationUnits: int64(available / ondisk.ClusterSize),
-			ActualAvailableAllocationUnits: int64(free / ondisk.ClusterSize),
-			SectorsPerAllocationUnit:       ondisk.ClusterSize / sector,
-			BytesPerSector:                 sector,
-		}
-	}
-	if !c.isShare() {
-		v := c.node.disks.volume(c.id)
-		if v == nil {
-			return win32.FileFsFullSize{}, errVolumeGone
-		}
-		total, free, err := c.node.space(v, nil)
-		return in(total, free, free), err
+// space returns the sizes of a file system in bytes: of a volume, or of a share as its server reports them. What is
+// available is free to the caller.
+func (c *content) space() (total, available, free uint64, err error) {
+	if v := c.node.disks.volume(c.id); v != nil {
+		total, free, err = v.space(nil)
+		return total, free, free, err
 	}
 	used, err := c.fileBytes(ondisk.ClusterSize)
-	if err != nil {
-		return win32.FileFsFullSize{}, err
-	}
 	spec := c.spec()
 	size, quota := uint64(cmp.Or(spec.SizeBytes, defaultShareBytes)), uint64(spec.QuotaBytes)
-	free := size - min(used, size)
+	free = size - min(used, size)
 	if quota == 0 {
-		return in(size, free, free), nil
+		return size, free, free, err
 	}
-	return in(min(size, quota), min(free, quota-min(used, quota)), free), nil
+	return min(size, quota), min(free, quota-min(used, quota)), free, err
 }

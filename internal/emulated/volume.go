@@ -110,13 +110,13 @@ func (n *Node) DiskFreeSpace(volumeName string) (total, free uint64, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	return n.space(v, nil)
+	return v.space(nil)
 }
 
 // space returns the size of a file system and its free space: all but its metadata and the clusters of its files. Owner
 // may have locked the volume.
-func (n *Node) space(v *volume, owner *volumeHandle) (total, free uint64, err error) {
-	c, err := n.content(v, owner)
+func (v *volume) space(owner *volumeHandle) (total, free uint64, err error) {
+	c, err := v.disk.node.content(v, owner)
 	if err != nil {
 		return 0, 0, err
 	}

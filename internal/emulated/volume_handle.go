@@ -109,7 +109,7 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	if v.boot.FileSystem != "NTFS" {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	_, free, err := h.node.space(v, h)
+	_, free, err := v.space(h)
 	if err != nil {
 		return 0, err
 	}

@@ -59,7 +59,7 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
-	record := mountState{Volume: v.id, Host: h.content.id, Path: h.names}
+	record := mountState{Volume: v.id, Host: h.content.id, Path: h.names()}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (n *Node) DeleteVolumeMountPoint(path string) (err error) {
 
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
-	record := mountState{Host: h.content.id, Path: h.names}
+	record := mountState{Host: h.content.id, Path: h.names()}
 	if !slices.ContainsFunc(h.content.node.state.Mounts, record.samePlace) {
 		return nil
 	}
