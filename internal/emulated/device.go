@@ -201,12 +201,13 @@ func putOrHeader(out, b []byte) (int, error) {
 	return copy(out, b), nil
 }
 
-// parsed turns the error of parsing an input buffer into ERROR_INVALID_PARAMETER.
-func parsed[T any](v T, err error) (T, error) {
+// given applies what an input buffer holds; for a malformed one it returns the code.
+func given[T any](in []byte, parse func([]byte) (T, error), malformed win32.Errno, apply func(T) error) error {
+	value, err := parse(in)
 	if err != nil {
-		return v, win32.ERROR_INVALID_PARAMETER
+		return malformed
 	}
-	return v, nil
+	return apply(value)
 }
 
 // adapter is a storage adapter.
@@ -239,9 +240,9 @@ func (a adapter) answer(code uint32, in, out []byte) (int, error) {
 	if code != win32.IOCTL_STORAGE_QUERY_PROPERTY {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
+	query, err := deviceside.ParseStoragePropertyQuery(in)
 	if err != nil {
-		return 0, err
+		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	if query.PropertyID != win32.StorageAdapterProperty || query.QueryType != win32.PropertyStandardQuery {
 		return 0, win32.ERROR_INVALID_FUNCTION

@@ -62,8 +62,9 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 
 func (d *disk) sectorSize() int64 { return int64(d.record.SectorSize) }
 
-// refresh reads the layout and the volumes from the image.
+// refresh reads the layout and the volumes from the image. Handles on volumes that are gone are invalid then.
 func (d *disk) refresh() error {
+	defer d.node.retireGone()
 	l, err := ondisk.ReadLayout(d.image.File, d.image.Size, int(d.record.SectorSize),
 		d.node.state.Switches.ZeroedDiskIsMBR)
 	if err != nil {
@@ -79,8 +80,7 @@ func (d *disk) refresh() error {
 		if p.Attributes&withoutVolume != 0 {
 			continue
 		}
-		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length,
-			efi: p.Type == win32.PartitionEFISystem}
+		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length}
 		sector := make([]byte, d.record.SectorSize)
 		if _, err := d.image.File.ReadAt(sector, p.StartingOffset); err != nil {
 			return err

@@ -170,6 +170,7 @@ func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
 // switch DetachNeedsOffline the cloud refuses a disk that is online.
 func (n *Node) DetachDisk(number uint32) (image string, err error) {
 	err = n.withDisk(number, func(d *disk) error {
+		image = d.image.Path
 		if d.record.System {
 			return fmt.Errorf("detach: %w", ErrSystemDisk)
 		}
@@ -182,13 +183,9 @@ func (n *Node) DetachDisk(number uint32) (image string, err error) {
 				return err
 			}
 		}
-		image = d.image.Path
 		return n.pull([]*disk{d}, func(*state) {})
 	})
-	if err != nil {
-		return "", err
-	}
-	return image, nil
+	return image, err
 }
 
 // pull removes disks from the node and, in one update with another change, from node.json.
@@ -281,19 +278,16 @@ func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
 
 // startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.
 func (n *Node) startDisk(record bundle.Record) (*disk, error) {
-	if record.Bundle == "" {
-		return n.newDisk(record)
-	}
-	home := record.Home(n.dir)
-	err := bundle.Claim(n.host, home, n.dir, hasBundle)
-	if errors.Is(err, bundle.ErrAttachedElsewhere) {
-		return nil, err
-	}
-	if damaged := new(*hostfiles.DamagedError); err != nil && !errors.As(err, damaged) {
-		err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
-	}
-	if err != nil {
-		return nil, err
+	if record.Bundle != "" {
+		home := record.Home(n.dir)
+		err := bundle.Claim(n.host, home, n.dir, hasBundle)
+		_, known := errors.AsType[*hostfiles.DamagedError](err)
+		if err != nil && !known && !errors.Is(err, bundle.ErrAttachedElsewhere) {
+			err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return n.newDisk(record)
 }

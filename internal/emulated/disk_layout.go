@@ -10,38 +10,26 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 // createDisk is IOCTL_DISK_CREATE_DISK: an empty table replaces whatever was there.
-func (d *disk) createDisk(in, _ []byte) (int, error) {
-	want, err := parsed(deviceside.ParseCreateDisk(in))
-	if err != nil {
-		return 0, err
-	}
+func (d *disk) createDisk(want win32.CreateDisk) error {
 	if d.record.System {
-		return 0, win32.ERROR_ACCESS_DENIED
+		return win32.ERROR_ACCESS_DENIED
 	}
 	if d.node.state.Switches.CreateDiskClears {
 		if err := d.setAttributes(false, false); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if err := d.writable(); err != nil {
-		return 0, err
+		return err
 	}
 	if want.Style != win32.PARTITION_STYLE_GPT {
-		return 0, win32.ERROR_NOT_SUPPORTED // not emulated
+		return win32.ERROR_NOT_SUPPORTED // not emulated
 	}
-	return 0, d.createGPT(want)
-}
-
-// msrEnd ends the Microsoft reserved partition as Windows makes it on small disks, from the table on.
-const msrEnd = 16 << 20
-
-func (d *disk) createGPT(want win32.CreateDisk) error {
 	if want.DiskID == (guid.GUID{}) {
 		want.DiskID = ondisk.NewGUID()
 	}
@@ -69,6 +57,9 @@ func (d *disk) createGPT(want win32.CreateDisk) error {
 	}
 	return nil
 }
+
+// msrEnd ends the Microsoft reserved partition as Windows makes it on small disks, from the table on.
+const msrEnd = 16 << 20
 
 // withMSR returns the table with a reserved partition of the lowest free number, or unchanged if it has one already or
 // has no room.
@@ -110,24 +101,23 @@ func (d *disk) getLayout(out []byte) (int, error) {
 
 // setLayout is IOCTL_DISK_SET_DRIVE_LAYOUT_EX: the whole table is replaced, and missing partitions are deleted. A
 // partition that starts where one was keeps its number; others get the lowest free number.
-func (d *disk) setLayout(in, _ []byte) (int, error) {
-	want, err := parsed(win32.ParseDriveLayout(in))
-	if err != nil {
-		return 0, err
-	}
+func (d *disk) setLayout(want win32.DriveLayout) error {
 	if err := d.writable(); err != nil {
-		return 0, err
+		return err
 	}
 	if want.Style != d.layout.Style {
-		return 0, win32.ERROR_INVALID_PARAMETER
+		return win32.ERROR_INVALID_PARAMETER
 	}
 	if d.msrLate {
 		d.msrLate = false
 		late := d.write(d.withMSR(d.layout.GPT).Encode())
-		return 0, errors.Join(win32.ERROR_INVALID_PARAMETER, late)
+		return errors.Join(win32.ERROR_INVALID_PARAMETER, late)
+	}
+	if err := d.replaceLayout(want); err != nil {
+		return err
 	}
 	d.msrIn = 0
-	return 0, d.replaceLayout(want)
+	return nil
 }
 
 // replaceLayout writes another layout of the same style.

@@ -11,27 +11,28 @@ import (
 
 // answer answers a control code to a disk.
 func (d *disk) answer(code uint32, in, out []byte) (int, error) {
+	const malformed = win32.ERROR_INVALID_PARAMETER
 	if !d.attached() {
 		return 0, errVolumeGone
 	}
-	if change := diskChanges[code]; change != nil {
-		defer d.node.retireGone()
-		return change(d, in, out)
+	switch code {
+	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
+		return 0, given(in, deviceside.ParseSetDiskAttributes, malformed, d.setDiskAttributes)
+	case win32.IOCTL_DISK_CREATE_DISK:
+		return 0, given(in, deviceside.ParseCreateDisk, malformed, d.createDisk)
+	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
+		return 0, given(in, win32.ParseDriveLayout, malformed, d.setLayout)
+	case win32.IOCTL_DISK_GROW_PARTITION:
+		return 0, given(in, deviceside.ParseGrowPartition, malformed, d.growPartition)
+	case win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:
+		return d.updateDriveSize(out)
+	case win32.IOCTL_DISK_UPDATE_PROPERTIES:
+		return 0, d.updateProperties()
 	}
 	return d.query(code, in, out)
 }
 
-// diskChanges are the handlers of the control codes that change a disk.
-var diskChanges = map[uint32]func(d *disk, in, out []byte) (int, error){
-	win32.IOCTL_DISK_SET_DISK_ATTRIBUTES: (*disk).setDiskAttributes,
-	win32.IOCTL_DISK_CREATE_DISK:         (*disk).createDisk,
-	win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX: (*disk).setLayout,
-	win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:   (*disk).updateDriveSize,
-	win32.IOCTL_DISK_UPDATE_PROPERTIES:   (*disk).updateProperties,
-	win32.IOCTL_DISK_GROW_PARTITION:      (*disk).growPartition,
-}
-
-// query answers the other control codes.
+// query answers the control codes that change nothing.
 func (d *disk) query(code uint32, in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
@@ -85,9 +86,9 @@ func (d *disk) geometry() []byte {
 
 // queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
 func (d *disk) queryProperty(in, out []byte) (int, error) {
-	query, err := parsed(deviceside.ParseStoragePropertyQuery(in))
+	query, err := deviceside.ParseStoragePropertyQuery(in)
 	if err != nil {
-		return 0, err
+		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	var descriptor []byte
 	switch {
@@ -110,12 +111,11 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 	default:
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	const header = 8
-	if len(out) < header {
+	if len(out) < headerBytes {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
 	}
-	if query.PropertyID == win32.StorageDeviceUniqueIdProperty && len(out) > header && len(out) < len(descriptor) {
-		return copy(out, descriptor[:header]), win32.ERROR_MORE_DATA // no more than the header, and an error
+	if query.PropertyID == win32.StorageDeviceUniqueIdProperty && len(out) > headerBytes && len(out) < len(descriptor) {
+		return copy(out, descriptor[:headerBytes]), win32.ERROR_MORE_DATA // no more than the header, and an error
 	}
 	return copy(out, descriptor), nil
 }

@@ -15,25 +15,21 @@ import (
 
 // setDiskAttributes is IOCTL_DISK_SET_DISK_ATTRIBUTES. The setting survives restarts, whether that was asked for or
 // not.
-func (d *disk) setDiskAttributes(in, _ []byte) (int, error) {
-	want, err := parsed(deviceside.ParseSetDiskAttributes(in))
-	if err != nil {
-		return 0, err
-	}
+func (d *disk) setDiskAttributes(want win32.SetDiskAttributes) error {
 	const known = win32.DISK_ATTRIBUTE_OFFLINE | win32.DISK_ATTRIBUTE_READ_ONLY
 	if want.Version != d.node.state.Switches.AttributesVersion || want.AttributesMask&^known != 0 {
-		return 0, win32.ERROR_INVALID_PARAMETER
+		return win32.ERROR_INVALID_PARAMETER
 	}
 	bits := d.attributes()&^want.AttributesMask | want.Attributes&want.AttributesMask
-	err = d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
+	err := d.setAttributes(bits&win32.DISK_ATTRIBUTE_OFFLINE != 0, bits&win32.DISK_ATTRIBUTE_READ_ONLY != 0)
 	if errors.Is(err, ErrSystemDisk) {
 		err = win32.ERROR_ACCESS_DENIED // Windows' code for this is not confirmed
 	}
-	return 0, err
+	return err
 }
 
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
-func (d *disk) updateDriveSize(_, out []byte) (int, error) {
+func (d *disk) updateDriveSize(out []byte) (int, error) {
 	n, err := put(out, d.geometry()[:binary.Size(deviceside.DiskGeometry{})])
 	if err == nil {
 		d.knownSize = d.image.Size
@@ -43,11 +39,11 @@ func (d *disk) updateDriveSize(_, out []byte) (int, error) {
 
 // updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it fits the table to the disk's
 // size, unless that is left to IOCTL_DISK_GROW_PARTITION.
-func (d *disk) updateProperties(_, _ []byte) (int, error) {
+func (d *disk) updateProperties() error {
 	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
-		return 0, nil //nolint:nilerr // a disk that cannot be written keeps its table
+		return nil //nolint:nilerr // a disk that cannot be written keeps its table
 	}
-	return 0, d.refreshTable(d.knownSize)
+	return d.refreshTable(d.knownSize)
 }
 
 // refreshTable moves the backup of the GPT to the end of the disk.
@@ -63,25 +59,21 @@ func (d *disk) refreshTable(sizeBytes int64) error {
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
-func (d *disk) growPartition(in, _ []byte) (int, error) {
-	want, err := parsed(deviceside.ParseGrowPartition(in))
-	if err != nil {
-		return 0, err
-	}
+func (d *disk) growPartition(want win32.GrowPartition) error {
 	if err := d.writable(); err != nil {
-		return 0, err
+		return err
 	}
 	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.Size {
-		return 0, win32.ERROR_INVALID_PARAMETER
+		return win32.ERROR_INVALID_PARAMETER
 	}
 	if d.node.state.Switches.GrowPartitionRefreshes {
 		if err := d.refreshTable(d.image.Size); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	before := d.volumes
 	if err := d.growBy(want.Number, want.BytesToGrow); err != nil {
-		return 0, err
+		return err
 	}
 	if d.node.state.Switches.VolumesArriveLate {
 		for _, v := range before {
@@ -90,7 +82,7 @@ func (d *disk) growPartition(in, _ []byte) (int, error) {
 			}
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 // growBy makes a partition longer.

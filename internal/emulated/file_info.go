@@ -83,16 +83,15 @@ func (h *fileHandle) attributeTag(out []byte) error {
 }
 
 func (h *fileHandle) standard(out []byte) error {
-	s := deviceside.FileStandard{NumberOfLinks: 1, Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
-	if h.deleted {
-		s.NumberOfLinks = 0
-		return fill(out, cstruct.Encode(s))
+	s := deviceside.FileStandard{Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
+	if !h.deleted {
+		e, err := h.entry()
+		if err != nil {
+			return err
+		}
+		s.NumberOfLinks = 1
+		s.EndOfFile, s.AllocationSize = sizes(e.Info)
 	}
-	e, err := h.entry()
-	if err != nil {
-		return err
-	}
-	s.EndOfFile, s.AllocationSize = sizes(e.Info)
 	return fill(out, cstruct.Encode(s))
 }
 
@@ -106,28 +105,20 @@ func sizes(info fs.FileInfo) (length, allocated int64) {
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.
 func (h *fileHandle) SetInformation(class uint32, in []byte) (err error) {
+	const tooShort = win32.ERROR_BAD_LENGTH
 	defer h.call("SetFileInformationByHandle", &err)()
 	if err := h.usable(true); err != nil {
 		return err
 	}
 	switch class {
 	case win32.FileBasicInfo:
-		return set(in, win32.ParseFileBasic, h.setBasic)
+		return given(in, win32.ParseFileBasic, tooShort, h.setBasic)
 	case win32.FileDispositionInfo:
-		return set(in, deviceside.ParseFileDisposition, h.disposeAtClose)
+		return given(in, deviceside.ParseFileDisposition, tooShort, h.disposeAtClose)
 	case win32.FileDispositionInfoEx:
-		return set(in, deviceside.ParseFileDispositionEx, h.dispose)
+		return given(in, deviceside.ParseFileDispositionEx, tooShort, h.dispose)
 	}
 	return win32.ERROR_INVALID_PARAMETER
-}
-
-// set parses a buffer, which may be too short, and sets what is in it.
-func set[T any](in []byte, parse func([]byte) (T, error), apply func(T) error) error {
-	value, err := parse(in)
-	if err != nil {
-		return win32.ERROR_BAD_LENGTH
-	}
-	return apply(value)
 }
 
 // setBasic makes a file read-only or not; nothing else of FILE_BASIC_INFO is emulated. Attributes of 0 leave it as it

@@ -50,26 +50,30 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 	if !h.content.knowsReparsePoints() {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	e, err := h.entry()
-	if err != nil {
-		return 0, err
-	}
-	if e.Tag == 0 {
-		return 0, win32.ERROR_NOT_A_REPARSE_POINT
-	}
-	r, err := e.Reparse()
+	r, err := h.reparse()
 	if err != nil {
 		return 0, err
 	}
 	b := r.Bytes()
-	const header = 8
 	switch {
-	case len(out) < header:
+	case len(out) < headerBytes:
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
 	case len(out) < len(b):
 		return copy(out, b), win32.ERROR_MORE_DATA
 	}
 	return copy(out, b), nil
+}
+
+// reparse returns the reparse data of the file.
+func (h *fileHandle) reparse() (win32.ReparsePoint, error) {
+	e, err := h.entry()
+	if err == nil && e.Tag == 0 {
+		err = win32.ERROR_NOT_A_REPARSE_POINT
+	}
+	if err != nil {
+		return win32.ReparsePoint{}, err
+	}
+	return e.Reparse()
 }
 
 // changingReparse returns the entry whose reparse point the handle may change.

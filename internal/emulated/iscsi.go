@@ -19,7 +19,6 @@ import (
 // withISCSI runs f with the state of the initiator service.
 func (n *Node) withISCSI(function, object string, f func(s iscsi.State) error) (err error) {
 	defer n.call(function, object, &err)()
-	defer n.retireGone()
 	if !n.iscsiRuns() {
 		return win32.ISDSC_SERVICE_NOT_RUNNING
 	}

@@ -44,17 +44,13 @@ func (n *Node) volumeAtDevice(name string) *volume {
 func (n *Node) answerMountManager(code uint32, in, out []byte) (int, error) {
 	switch code {
 	case win32.IOCTL_MOUNTMGR_QUERY_POINTS:
-		asked, err := parsed(deviceside.ParseMountPoint(in))
+		asked, err := deviceside.ParseMountPoint(in)
 		if err != nil {
-			return 0, err
+			return 0, win32.ERROR_INVALID_PARAMETER
 		}
 		return n.queryPoints(asked, out)
 	case win32.IOCTL_MOUNTMGR_VOLUME_MOUNT_POINT_DELETED:
-		gone, err := parsed(deviceside.ParseVolumeMountPoint(in))
-		if err != nil {
-			return 0, err
-		}
-		return 0, n.forgetMountAt(gone.Path)
+		return 0, given(in, deviceside.ParseVolumeMountPoint, win32.ERROR_INVALID_PARAMETER, n.forgetMountAt)
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
 }
@@ -86,8 +82,8 @@ func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
 }
 
 // forgetMountAt drops the record of a mount point that its remover tells the mount manager of.
-func (n *Node) forgetMountAt(path string) error {
-	rest, ok := strings.CutPrefix(path, `\DosDevices\`)
+func (n *Node) forgetMountAt(gone win32.VolumeMountPoint) error {
+	rest, ok := strings.CutPrefix(gone.Path, `\DosDevices\`)
 	if !ok {
 		return win32.ERROR_INVALID_PARAMETER
 	}
@@ -95,7 +91,7 @@ func (n *Node) forgetMountAt(path string) error {
 	if err != nil {
 		return err
 	}
-	h, err := n.openMountPoint(p, path, win32.FILE_READ_ATTRIBUTES, shareAll)
+	h, err := n.openMountPoint(p, gone.Path, win32.FILE_READ_ATTRIBUTES, shareAll)
 	if err != nil {
 		return err
 	}

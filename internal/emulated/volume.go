@@ -9,7 +9,6 @@ import (
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -22,7 +21,6 @@ type volume struct {
 	id             guid.GUID
 	number         uint32 // of the partition
 	offset, length int64
-	efi            bool
 	boot           ondisk.BootSector
 }
 
@@ -158,11 +156,7 @@ func (n *Node) FormatVolume(volumeName, fileSystem string) (err error) {
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
-func (v *volume) extend(in []byte) error {
-	sectors, err := parsed(deviceside.ParseExtendVolume(in))
-	if err != nil {
-		return err
-	}
+func (v *volume) extend(sectors int64) error {
 	if v.knownLength() < v.length {
 		return win32.ERROR_INVALID_PARAMETER
 	}

@@ -256,14 +256,7 @@ func (n *Node) mountedAt(p ntpath.Path, path string) (guid.GUID, error) {
 
 // mountedVolume returns the volume that is mounted at an open directory.
 func (h *fileHandle) mountedVolume() (guid.GUID, error) {
-	e, err := h.entry()
-	if err != nil {
-		return guid.GUID{}, err
-	}
-	if e.Tag == 0 {
-		return guid.GUID{}, win32.ERROR_NOT_A_REPARSE_POINT
-	}
-	r, err := e.Reparse()
+	r, err := h.reparse()
 	if err != nil {
 		return guid.GUID{}, err
 	}
