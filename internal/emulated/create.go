@@ -63,14 +63,13 @@ func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 		}
 		letter := record.Letter
 		if record.System {
-			letter, made.BootImage = "C", record.Image
+			letter = "C"
 		}
 		if letter != "" {
 			made.Letters = append(made.Letters, letterState{Letter: letter, Volume: id})
 		}
 	}
-	if i := slices.IndexFunc(made.Disks, func(d bundle.Record) bool { return d.Boot }); i >= 0 {
-		made.BootImage = made.Disks[i].Image
-	}
+	boot := slices.IndexFunc(made.Disks, func(d bundle.Record) bool { return d.Boot })
+	made.BootImage = made.Disks[max(boot, 0)].Image // else of the system disk
 	return nil
 }

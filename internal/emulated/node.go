@@ -164,8 +164,8 @@ func (n *Node) CanReboot() error {
 // Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
 // stay.
 func (n *Node) Reboot() error {
+	n.Hasten(false)
 	defer n.control()()
-	n.hasten(false)
 	err := n.update(func(s *state) {
 		s.SMB.Reboot(s.Switches.MappingsOutliveReboot)
 		s.Services.Boot()

@@ -53,8 +53,7 @@ func Open(stateDir string, o Options) (*Node, error) {
 	}
 	n := &Node{
 		dir: dir, host: h, lock: lock,
-		disks: disks{}, contents: contents{},
-		online: map[guid.GUID]bool{}, arriving: map[uint64]int{}, privileges: map[string]bool{},
+		contents: contents{}, online: map[guid.GUID]bool{}, arriving: map[uint64]int{}, privileges: map[string]bool{},
 		hastened: make(chan struct{}),
 	}
 	if err := n.start(o); err != nil {
@@ -78,16 +77,13 @@ func (n *Node) start(o Options) error {
 		return err
 	}
 	n.state, n.disks = s, disks{}
-	for _, record := range n.state.Disks {
+	for i, record := range n.state.Disks {
 		d, err := n.startDisk(record)
 		if err != nil {
 			return err
 		}
-		n.disks[record.Number] = d
-		n.state.disk(record.Image).ImageBytes = d.record.ImageBytes
-	}
-	for _, d := range n.disks {
 		clear(d.arrivals)
+		n.disks[record.Number], n.state.Disks[i] = d, d.record
 	}
 	return n.repairMounts()
 }

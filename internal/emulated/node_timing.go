@@ -77,10 +77,6 @@ func (n *Node) pass(d time.Duration) {
 func (n *Node) Hasten(hasty bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hasten(hasty)
-}
-
-func (n *Node) hasten(hasty bool) {
 	select {
 	case <-n.hastened:
 	default:

@@ -293,13 +293,9 @@ func isNoMountPoint(err error) bool {
 // repairMounts drops stale records, as Windows' mount manager does when it starts. It makes records and directories
 // agree after a death between their changes.
 func (n *Node) repairMounts() error {
-	stale := slices.DeleteFunc(slices.Clone(n.state.Mounts), func(m mountState) bool { return !n.isStale(m) })
-	if len(stale) == 0 {
+	good := slices.DeleteFunc(slices.Clone(n.state.Mounts), n.isStale)
+	if len(good) == len(n.state.Mounts) {
 		return nil
 	}
-	return n.update(func(s *state) {
-		for _, m := range stale {
-			s.dropMount(m)
-		}
-	})
+	return n.update(func(s *state) { s.Mounts = good })
 }
