@@ -37,7 +37,7 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 
 // OpenDevice implements kernel.Devices. It opens a disk as \\.\PhysicalDriveN or by its interface path, a volume as
 // \\?\Volume{GUID}, \\.\C:, \\?\GLOBALROOT\Device\HarddiskVolumeN or \\?\GLOBALROOT\Device\HarddiskN\PartitionN, an
-// adapter as \\.\ScsiN: or by its interface path, and the mount manager, all in any case.
+// adapter by its interface path, and the mount manager, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err error) {
 	defer n.call("CreateFileW", path, &err)()
 	h := &device{node: n, boot: n.boot, object: path, access: access}
@@ -57,7 +57,7 @@ func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err erro
 		return v.open(h)
 	}
 	for _, a := range n.adapters() {
-		if lower == a.interfacePath() || lower == a.portName() {
+		if lower == a.interfacePath() {
 			h.answer = a.answer
 			return h, nil
 		}
@@ -232,8 +232,6 @@ func (n *Node) adapters() (all []adapter) {
 func (a adapter) interfacePath() string {
 	return fmt.Sprintf(`\\?\pci#ven_emulated&dev_adapter#%d#{2accfe60-c130-11d2-b082-00a0c91efb8b}`, a.Number)
 }
-
-func (a adapter) portName() string { return fmt.Sprintf(`\\.\scsi%d:`, a.Number) }
 
 // answer answers a control code to an adapter.
 func (a adapter) answer(code uint32, in, out []byte) (int, error) {

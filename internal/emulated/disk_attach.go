@@ -129,40 +129,39 @@ func (n *Node) DiskImage(number uint32) (path string, err error) {
 }
 
 // addDisks opens disks and adds them to node.json, in one update with another change.
-func (n *Node) addDisks(records []bundle.Record, also func(*state)) error {
+func (n *Node) addDisks(records []bundle.Record, also func(*state)) (err error) {
 	var disks []*disk
-	err := func() error {
-		for _, r := range records {
-			d, err := n.newDisk(r)
-			if err != nil {
+	defer func() {
+		for _, d := range disks {
+			if err == nil {
+				n.disks[d.record.Number] = d
+			} else {
+				_ = d.image.File.Close() // the disks were never visible
+			}
+		}
+	}()
+	for _, r := range records {
+		d, err := n.newDisk(r)
+		if err != nil {
+			return err
+		}
+		disks = append(disks, d)
+		switch {
+		case r.Offline || !d.isTwin():
+		case n.state.Switches.ClonesNeedWritable:
+			d.record.Offline, d.record.ReadOnly = true, true
+		default:
+			if err := d.leaveIdentities(); err != nil {
 				return err
 			}
-			disks = append(disks, d)
-			switch {
-			case r.Offline || !d.isTwin():
-			case n.state.Switches.ClonesNeedWritable:
-				d.record.Offline, d.record.ReadOnly = true, true
-			default:
-				if err := d.leaveIdentities(); err != nil {
-					return err
-				}
-			}
-		}
-		return n.update(func(s *state) {
-			for _, d := range disks {
-				s.Disks = append(s.Disks, d.record)
-			}
-			also(s)
-		})
-	}()
-	for _, d := range disks {
-		if err == nil {
-			n.disks[d.record.Number] = d
-		} else {
-			_ = d.image.File.Close() // the disks were never visible
 		}
 	}
-	return err
+	return n.update(func(s *state) {
+		for _, d := range disks {
+			s.Disks = append(s.Disks, d.record)
+		}
+		also(s)
+	})
 }
 
 // DetachDisk pulls a disk, whatever is open or mounted, and returns the path of its image. The image is in a bundle,

@@ -34,15 +34,15 @@ func TestOpenDeviceCodes(t *testing.T) {
 	n := newNode(t, nil)
 	c := n.disks.volumes()[1].name()
 	for path, want := range map[string]win32.Errno{
-		`\\.\physicaldrive0`:          0,
-		`\\.\PhysicalDrive7`:          win32.ERROR_FILE_NOT_FOUND,
-		`\\.\PhysicalDrive`:           win32.ERROR_FILE_NOT_FOUND,
-		`\\.\PhysicalDrive-1`:         win32.ERROR_FILE_NOT_FOUND,
-		`\\.\Scsi1:`:                  0,
-		`\\.\Scsi5:`:                  win32.ERROR_FILE_NOT_FOUND,
-		c[:len(c)-1]:                  0,
-		`\\?\VOLUME` + c[10:len(c)-1]: 0,
-		c:                             win32.ERROR_FILE_NOT_FOUND,
+		`\\.\physicaldrive0`:            0,
+		`\\.\PhysicalDrive7`:            win32.ERROR_FILE_NOT_FOUND,
+		`\\.\PhysicalDrive`:             win32.ERROR_FILE_NOT_FOUND,
+		`\\.\PhysicalDrive-1`:           win32.ERROR_FILE_NOT_FOUND,
+		n.disks[1].path:                 0,
+		n.adapters()[0].interfacePath(): 0,
+		c[:len(c)-1]:                    0,
+		`\\?\VOLUME` + c[10:len(c)-1]:   0,
+		c:                               win32.ERROR_FILE_NOT_FOUND,
 		`\\?\Volume{11111111-2222-3333-4444-555555555555}`: win32.ERROR_FILE_NOT_FOUND,
 		``: win32.ERROR_FILE_NOT_FOUND,
 	} {
@@ -61,7 +61,7 @@ func TestControlCodesAndBuffers(t *testing.T) {
 	strong := openDevice(t, n, oneDrive, readWrite)
 	system := openDevice(t, n, `\\.\PhysicalDrive0`, readWrite)
 	volume := openDevice(t, n, c[:len(c)-1], 0)
-	scsi := openDevice(t, n, `\\.\Scsi0:`, 0)
+	scsi := openDevice(t, n, n.adapters()[0].interfacePath(), 0)
 	header := win32.StoragePropertyQuery{}.Bytes()
 	for _, c := range []struct {
 		name   string

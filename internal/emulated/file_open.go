@@ -56,8 +56,7 @@ func (n *Node) QueryAttributes(path string) (err error) {
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
-	const both = win32.FILE_DIRECTORY_FILE | win32.FILE_NON_DIRECTORY_FILE
-	if how.Options&both == both || how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
+	if how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
 	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
@@ -146,7 +145,7 @@ func (p *location) open(object string, how kernel.OpenOptions) (_ *fileHandle, e
 	switch {
 	case how.Options&win32.FILE_DIRECTORY_FILE != 0 && !e.IsDir():
 		return nil, win32.ERROR_DIRECTORY
-	case how.Options&win32.FILE_NON_DIRECTORY_FILE != 0 && e.IsDir(), p.parent == nil && c.spec().ClosedRoot:
+	case p.parent == nil && c.spec().ClosedRoot:
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
 	if e.Unreadable() && h.has(win32.FILE_READ_DATA|win32.FILE_TRAVERSE|win32.GENERIC_READ) {
@@ -178,7 +177,7 @@ func (c *content) admits(h *fileHandle) error {
 	return c.shared(h.info, h.access, h.share)
 }
 
-// find returns the entry at the place, and creates it if how asks for that.
+// find returns the entry at the place, and makes a directory if how asks for that. Making files is not emulated.
 func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 	switch {
 	case p.found != nil && how.Disposition == win32.FILE_CREATE:
@@ -187,24 +186,17 @@ func (p *location) find(how kernel.OpenOptions) (hostfiles.Entry, error) {
 		return *p.found, nil
 	case how.Disposition == win32.FILE_OPEN:
 		return hostfiles.Entry{}, fs.ErrNotExist
-	}
-	if hostfiles.IsReserved(p.name) {
+	case how.Options&win32.FILE_DIRECTORY_FILE == 0:
+		return hostfiles.Entry{}, win32.ERROR_NOT_SUPPORTED
+	case hostfiles.IsReserved(p.name):
 		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
-	}
-	if p.content.readOnly() {
+	case p.content.readOnly():
 		return hostfiles.Entry{}, win32.ERROR_WRITE_PROTECT
 	}
 	if err := p.content.room(); err != nil {
 		return hostfiles.Entry{}, err
 	}
-	host := p.content.node.host
-	var err error
-	if how.Options&win32.FILE_DIRECTORY_FILE != 0 {
-		err = host.MkdirIn(p.parent, p.name)
-	} else {
-		err = host.CreateIn(p.parent, p.name)
-	}
-	if err != nil {
+	if err := p.content.node.host.MkdirIn(p.parent, p.name); err != nil {
 		return hostfiles.Entry{}, err
 	}
 	return hostfiles.Lookup(p.parent, p.name)

@@ -26,7 +26,7 @@ func TestOpenFileCodes(t *testing.T) {
 	n := newNode(t, nil)
 	mkdir(t, n, `C:\d\sub`)
 	must(t, os.WriteFile(hostPath(t, n, `C:\d\file`), []byte("12345"), 0o600))
-	const dir, file, reparse = win32.FILE_DIRECTORY_FILE, win32.FILE_NON_DIRECTORY_FILE, win32.FILE_OPEN_REPARSE_POINT
+	const dir, reparse = win32.FILE_DIRECTORY_FILE, win32.FILE_OPEN_REPARSE_POINT
 	for _, c := range []struct {
 		name        string
 		path        string
@@ -45,10 +45,9 @@ func TestOpenFileCodes(t *testing.T) {
 			win32.ERROR_PATH_NOT_FOUND},
 		{"file as directory", `\\?\C:\d\file`, win32.FILE_OPEN, dir, win32.ERROR_DIRECTORY},
 		{"file with a separator behind", `\\?\C:\d\file\`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
-		{"directory as file", `\\?\C:\d`, win32.FILE_OPEN, file, win32.ERROR_ACCESS_DENIED},
 		{"create what exists", `\\?\C:\D`, win32.FILE_CREATE, dir, win32.ERROR_ALREADY_EXISTS},
 		{"create below nothing", `\\?\C:\none\x`, win32.FILE_CREATE, dir, win32.ERROR_PATH_NOT_FOUND},
-		{"both kinds", `\\?\C:\d`, win32.FILE_OPEN, dir | file, win32.ERROR_INVALID_PARAMETER},
+		{"make a file", `\\?\C:\d\new`, win32.FILE_OPEN_IF, 0, win32.ERROR_NOT_SUPPORTED},
 		{"wildcard", `\\?\C:\d\*`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
 		{"stream", `\\?\C:\d\file:s`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
 		{"slash", `\\?\C:\d/sub`, win32.FILE_OPEN, 0, win32.ERROR_INVALID_NAME},
@@ -105,7 +104,8 @@ func TestOpenOneComponent(t *testing.T) {
 	if diff := cmp.Diff(want, attributes(t, itself)); diff != "" {
 		t.Errorf("link (-want +got):\n%s", diff)
 	}
-	made, err := open("new.txt", win32.FILE_CREATE, win32.FILE_NON_DIRECTORY_FILE)
+	must(t, os.WriteFile(hostPath(t, n, `C:\d\new.txt`), nil, 0o600))
+	made, err := open("new.txt", win32.FILE_OPEN, 0)
 	must(t, err)
 	if a := attributes(t, made); a.Attributes != win32.FILE_ATTRIBUTE_NORMAL {
 		t.Errorf("file: attributes %#x", a.Attributes)
