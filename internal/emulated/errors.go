@@ -27,10 +27,6 @@ func failed(function, object string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var done *kernel.Error
-	if errors.As(err, &done) {
-		return err
-	}
 	e := &kernel.Error{Function: function, Object: object, Code: hostfiles.Code(err)}
 	if e.Code != win32.ERROR_DISK_FULL && e.Code != win32.ERROR_IO_DEVICE || errors.As(err, new(win32.Errno)) {
 		return e

@@ -88,21 +88,22 @@ func (v *volume) pages() bool {
 	return err == nil
 }
 
-// shared checks an opening against the handles that are already open on the file, as Windows does: each side must share
-// the access that the other one wants.
+// admits fails if a file cannot be opened in that way: it is to be deleted, or a handle that is already open on it does
+// not share the access, or has access that is not shared.
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-iocheckshareaccess
-func (c *content) shared(info os.FileInfo, access, share uint32) error {
+func (c *content) admits(info os.FileInfo, access, share uint32) (err error) {
 	wants := shareNeeded(access)
-	if wants == 0 {
-		return nil
-	}
 	for _, h := range c.opens {
 		theirs := shareNeeded(h.access)
-		if theirs != 0 && os.SameFile(h.info, info) && (wants&^h.share != 0 || theirs&^share != 0) {
-			return win32.ERROR_SHARING_VIOLATION
+		switch {
+		case !os.SameFile(h.info, info):
+		case h.pending:
+			return win32.ERROR_DELETE_PENDING
+		case wants != 0 && theirs != 0 && (wants&^h.share != 0 || theirs&^share != 0):
+			err = win32.ERROR_SHARING_VIOLATION
 		}
 	}
-	return nil
+	return err
 }
 
 // shareNeeded returns what others must share to allow the access; attributes and synchronisation need nothing.

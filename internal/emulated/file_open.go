@@ -5,8 +5,6 @@ package emulated
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -52,7 +50,7 @@ func (n *Node) QueryAttributes(path string) (err error) {
 	case p.Slash && !info.IsDir():
 		return win32.ERROR_INVALID_NAME
 	}
-	return at.content.admits(&fileHandle{info: info})
+	return at.content.admits(info, 0, 0)
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
@@ -162,19 +160,11 @@ func (p *location) open(object string, how kernel.OpenOptions) (_ *fileHandle, e
 			return nil, err
 		}
 	}
-	if err := c.admits(h); err != nil {
+	if err := c.admits(h.info, h.access, h.share); err != nil {
 		return nil, err
 	}
 	c.opens = append(c.opens, h)
 	return h, nil
-}
-
-// admits fails if a file cannot be opened in that way.
-func (c *content) admits(h *fileHandle) error {
-	if slices.ContainsFunc(c.opens, func(o *fileHandle) bool { return o.pending && os.SameFile(o.info, h.info) }) {
-		return win32.ERROR_DELETE_PENDING
-	}
-	return c.shared(h.info, h.access, h.share)
 }
 
 // find returns the entry at the place, and makes a directory if how asks for that. Making files is not emulated.

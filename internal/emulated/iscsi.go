@@ -97,8 +97,8 @@ func (n *Node) RemoveISCSISendTargetPortal(initiator string, initiatorPort uint3
 
 // ReportISCSITargets implements kernel.ISCSI. A portal that cannot be reached keeps its targets.
 func (n *Node) ReportISCSITargets() (targets []string, err error) {
-	err = n.withISCSI("ReportIScsiTargetsW", "", func(iscsi.State) error {
-		for _, k := range n.state.ISCSI.Known {
+	err = n.withISCSI("ReportIScsiTargetsW", "", func(s iscsi.State) error {
+		for _, k := range s.Known {
 			if !slices.Contains(targets, k.Target) {
 				targets = append(targets, k.Target)
 			}
