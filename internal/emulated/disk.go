@@ -222,8 +222,8 @@ const (
 // ReenumerateDevices implements kernel.Devices.
 func (n *Node) ReenumerateDevices() (err error) {
 	defer n.call("CM_Reenumerate_DevNode", "", &err)()
-	if err := n.privileged(scenario.LoadDriver, win32.ERROR_ACCESS_DENIED); err != nil {
-		return err
+	if !n.privileged(scenario.LoadDriver) {
+		return win32.ERROR_ACCESS_DENIED
 	}
 	n.disks.announce()
 	return nil

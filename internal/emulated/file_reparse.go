@@ -112,10 +112,9 @@ func (h *fileHandle) setReparse(in []byte) error {
 	case r.Tag == 0 || r.Tag == 1:
 		return win32.ERROR_REPARSE_TAG_INVALID
 	// MS-FSA 2.1.5.10.37; on a share, the server decides
-	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare():
-		if err := h.content.node.privileged(scenario.CreateSymbolicLink, win32.ERROR_PRIVILEGE_NOT_HELD); err != nil {
-			return err
-		}
+	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare() &&
+		!h.content.node.privileged(scenario.CreateSymbolicLink):
+		return win32.ERROR_PRIVILEGE_NOT_HELD
 	}
 	return h.content.node.host.SetReparse(h.self, r, e.Tag)
 }

@@ -43,11 +43,6 @@ func (p *location) names() []string {
 	return append(slices.Clip(p.above), p.name)
 }
 
-// hostPath returns the path of the place on the host.
-func (p *location) hostPath() string {
-	return filepath.Join(append([]string{p.content.path}, p.names()...)...)
-}
-
 // elsewhere is the error of a walk that comes to a link which must be followed: the path to walk instead, as Windows'
 // STATUS_REPARSE. Without following, it is ERROR_REPARSE_POINT_ENCOUNTERED.
 type elsewhere struct{ ntpath.Path }
@@ -190,7 +185,7 @@ func (n *Node) HostPath(winPath string) (_ string, err error) {
 		return "", err
 	}
 	defer at.close()
-	return at.hostPath(), nil
+	return filepath.Join(append([]string{at.content.path}, at.names()...)...), nil
 }
 
 func (n *Node) lookUp(winPath string, follow bool) (*location, error) {

@@ -53,12 +53,9 @@ func (n *Node) EnablePrivilege(name string) (err error) {
 	return nil
 }
 
-// privileged fails unless a privilege is enabled.
-func (n *Node) privileged(name string, otherwise win32.Errno) error {
-	if !n.privileges[name] || n.state.Switches.LacksPrivilege(name) {
-		return otherwise
-	}
-	return nil
+// privileged reports whether a privilege is enabled.
+func (n *Node) privileged(name string) bool {
+	return n.privileges[name] && !n.state.Switches.LacksPrivilege(name)
 }
 
 // RegistryStrings implements kernel.Registry for the values that say which disks Windows needs.

@@ -162,8 +162,8 @@ func (v *volume) extend(sectors int64) error {
 	}
 	d := v.disk
 	// Which control codes want this privilege of the caller is documented for none of them but FSCTL_SET_REPARSE_POINT.
-	if err := d.node.privileged(scenario.ManageVolume, win32.ERROR_ACCESS_DENIED); err != nil {
-		return err
+	if !d.node.privileged(scenario.ManageVolume) {
+		return win32.ERROR_ACCESS_DENIED
 	}
 	switch {
 	case d.writable() != nil:
