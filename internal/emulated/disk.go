@@ -32,8 +32,7 @@ type disk struct {
 	open      map[guid.GUID][]*volumeHandle
 
 	installing installation
-	lengths    map[guid.GUID]*knownLength // of volumes that have not learned yet that they have grown
-	arrivals   map[guid.GUID]time.Time    // of volumes that are not there at once
+	late       map[guid.GUID]lateness // of volumes that came or grew
 }
 
 // newDisk opens the image of a disk and reads its layout.
@@ -49,7 +48,7 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 	record.ImageBytes = im.Size
 	d := &disk{
 		node: n, image: im, record: record, path: interfacePath(record), knownSize: im.Size,
-		open: map[guid.GUID][]*volumeHandle{}, lengths: map[guid.GUID]*knownLength{}, arrivals: map[guid.GUID]time.Time{},
+		open: map[guid.GUID][]*volumeHandle{}, late: map[guid.GUID]lateness{},
 	}
 	if err := d.refresh(); err != nil {
 		return nil, errors.Join(err, im.File.Close())
@@ -87,9 +86,12 @@ func (d *disk) refresh() error {
 		}
 		v.boot, _ = ondisk.ParseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
-		if d.node.state.Switches.VolumesArriveLate &&
-			!slices.ContainsFunc(before, func(b *volume) bool { return b.id == v.id }) {
-			d.arrivals[v.id] = time.Now().Add(arrivalTime)
+		was := int64(0)
+		if i := slices.IndexFunc(before, func(b *volume) bool { return b.id == v.id }); i >= 0 {
+			was = before[i].length
+		}
+		if d.node.state.Switches.VolumesArriveLate && was != v.length {
+			d.late[v.id] = lateness{time.Now().Add(arrivalTime), was}
 		}
 	}
 	return nil
@@ -105,7 +107,7 @@ func (d *disk) attached() bool { return d.node.disks[d.record.Number] == d }
 // volume returns the volume of the disk that fits, nil if there is none or it has not arrived. Offline disks have none.
 func (d *disk) volume(fits func(*volume) bool) *volume {
 	i := slices.IndexFunc(d.volumes, fits)
-	if i < 0 || !d.attached() || d.arriving(d.volumes[i].id) > 0 {
+	if i < 0 || !d.attached() || !d.volumes[i].arrived() {
 		return nil
 	}
 	return d.volumes[i]

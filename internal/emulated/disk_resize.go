@@ -71,18 +71,7 @@ func (d *disk) growPartition(want win32.GrowPartition) error {
 			return err
 		}
 	}
-	before := d.volumes
-	if err := d.growBy(want.Number, want.BytesToGrow); err != nil {
-		return err
-	}
-	if d.node.state.Switches.VolumesArriveLate {
-		for _, v := range before {
-			if v.number == want.Number {
-				d.lengths[v.id] = &knownLength{length: v.length, calls: 2}
-			}
-		}
-	}
-	return nil
+	return d.growBy(want.Number, want.BytesToGrow)
 }
 
 // growBy makes a partition longer.

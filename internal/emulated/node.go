@@ -101,7 +101,7 @@ func (all disks) volumes() []*volume {
 	var list []*volume
 	for _, d := range all.list() {
 		for _, v := range d.volumes {
-			if d.arriving(v.id) <= 0 {
+			if v.arrived() {
 				list = append(list, v)
 			}
 		}

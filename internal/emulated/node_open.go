@@ -82,7 +82,7 @@ func (n *Node) start(o Options) error {
 		if err != nil {
 			return err
 		}
-		clear(d.arrivals)
+		clear(d.late)
 		n.disks[record.Number], n.state.Disks[i] = d, d.record
 	}
 	return n.repairMounts()

@@ -45,28 +45,25 @@ func (v *volume) offline() bool {
 		len(n.state.pathNames(v.id, nil)) == 0
 }
 
-// arrivalTime is how long a volume takes to arrive with the switch VolumesArriveLate.
+// arrivalTime is how long a volume takes to arrive or to learn its length with the switch VolumesArriveLate.
 const arrivalTime = 100 * time.Millisecond
 
-// arriving returns the time until a volume of the disk arrives, 0 or less if it has.
-func (d *disk) arriving(id guid.GUID) time.Duration {
-	return time.Until(d.arrivals[id])
-}
-
-// knownLength is the length that a volume had before it grew, and how many calls still find it.
-type knownLength struct {
+// lateness is until when a volume has the length that it had before; 0: it is not there.
+type lateness struct {
+	until  time.Time
 	length int64
-	calls  int
 }
 
 // knownLength returns the length as the volume knows it.
 func (v *volume) knownLength() int64 {
-	if k := v.disk.lengths[v.id]; k != nil && k.calls > 0 {
-		k.calls--
-		return k.length
+	if late := v.disk.late[v.id]; time.Now().Before(late.until) {
+		return late.length
 	}
 	return v.length
 }
+
+// arrived reports whether the volume is there.
+func (v *volume) arrived() bool { return v.knownLength() > 0 }
 
 // mounted returns nil, or Windows' error for a volume without the file system that a call needs.
 func (v *volume) mounted() error {
