@@ -10,10 +10,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
@@ -61,57 +59,6 @@ func TestJournalOfAPIAndKernel(t *testing.T) {
 	if slices.Index(functions, "ReenumerateDevices") < 0 || functions[len(functions)-1] != "/v1.Disk/Rescan" ||
 		r.GetNewest() != start+uint64(len(functions)) {
 		t.Errorf("got %v, newest %d", functions, r.GetNewest())
-	}
-}
-
-func TestFaultsOverTheAdminAPI(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
-	client, disks := dialAdmin(t, a), dialDisk(t, a)
-	var want []*nodeapi.FaultStatus
-	add := func(f *nodeapi.Fault) {
-		t.Helper()
-		r, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: f})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = append(want, &nodeapi.FaultStatus{Id: r.GetId(), Fault: f})
-	}
-	add(&nodeapi.Fault{Function: "DiskInterfaces", Times: 2, Fail: "ERROR_ACCESS_DENIED"})
-	add(&nodeapi.Fault{Function: "Flush", Object: "x", Skip: 7, Hang: true, AfterEffect: true})
-	add(&nodeapi.Fault{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_GET_LENGTH_INFO", Delay: "1s-1m0s"})
-	add(&nodeapi.Fault{Method: "volume", Status: "DEADLINE_EXCEEDED", Message: "m", Reason: "R"})
-	add(&nodeapi.Fault{Method: "volume", Cut: true, AfterEffect: true})
-	add(&nodeapi.Fault{Function: "Flush", Fail: "4242"})
-	for fault, want := range map[*nodeapi.Fault]codes.Code{nil: codes.InvalidArgument,
-		{Function: "Flush", Fail: "ERROR_FOO"}: codes.InvalidArgument,
-		{Function: "Flush", Crash: true}:       codes.FailedPrecondition} { // of the test
-		if _, err := client.AddFault(t.Context(), &nodeapi.AddFaultRequest{Fault: fault}); status.Code(err) != want {
-			t.Errorf("%v: got %v, want %v", fault, err, want)
-		}
-	}
-	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); status.Code(err) != codes.PermissionDenied {
-		t.Errorf("the disturbed call: got %v, want PermissionDenied", err)
-	}
-	want[0].Disturbed = 1
-	list, err := client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
-	if d := cmp.Diff(want, list.GetFaults(), protocmp.Transform()); err != nil || d != "" {
-		t.Errorf("%v, %s", err, d)
-	}
-	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{Id: 1}); err != nil {
-		t.Error(err)
-	}
-	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{Id: 1}); status.Code(err) != codes.NotFound {
-		t.Errorf("removed twice: got %v, want NotFound", err)
-	}
-	if _, err := disks.Rescan(t.Context(), &diskapi.RescanRequest{}); err != nil {
-		t.Errorf("undisturbed: %v", err)
-	}
-	if _, err := client.RemoveFault(t.Context(), &nodeapi.RemoveFaultRequest{}); err != nil {
-		t.Error(err)
-	}
-	list, err = client.ListFaults(t.Context(), &nodeapi.ListFaultsRequest{})
-	if err != nil || len(list.GetFaults()) != 0 {
-		t.Errorf("got %v, %v, want none", list, err)
 	}
 }
 

@@ -192,27 +192,6 @@ func TestHangingStage(t *testing.T) {
 	}
 }
 
-// The journal shows a driver's author what the agent made of a call.
-func TestJournal(t *testing.T) {
-	s := startStager(t)
-	before := s.Newest()
-	s.recovers()
-	mounts := s.Find(csiproxytest.Query{After: before, Method: "volume/MountVolume", Object: staging})
-	if len(mounts) == 0 {
-		t.Error("no call names the target")
-	}
-	for _, e := range s.Find(csiproxytest.Query{After: before, Function: "SetVolumeMountPoint"}) {
-		if got, want := e.GetKernel().GetArguments(), s.Volumes(s.number)[0]; got != want {
-			t.Errorf("the volume that was mounted: got %q, want %q", got, want)
-		}
-	}
-	_, err := s.GetDiskState(99)
-	failed := s.Find(csiproxytest.Query{Method: "disk/GetDiskState", Failed: true})
-	if n := len(failed); err == nil || n == 0 || failed[n-1].GetApi().GetCode() != "NotFound" {
-		t.Errorf("got %v", failed)
-	}
-}
-
 // Accounts and shares come and go.
 func TestAccountsAndShares(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})

@@ -94,6 +94,7 @@ func TestRealErrorPrecedesLaterFault(t *testing.T) {
 func TestImpossibleFaults(t *testing.T) {
 	s := apiSet(func() {})
 	for name, f := range map[string]*api.Fault{
+		"none":               nil,
 		"no function":        {Fail: "1"},
 		"unknown function":   {Function: "SetVolumeMountPointX", Fail: "1"},
 		"close":              {Function: "Close", Fail: "1"},
