@@ -72,12 +72,7 @@ type List []Service
 
 // Find returns the service of a name in any case, nil if there is none.
 func (all List) Find(name string) *Service {
-	for i := range all {
-		if winpath.Fold(all[i].Name) == winpath.Fold(name) {
-			return &all[i]
-		}
-	}
-	return nil
+	return setting.Find(all, func(s *Service) bool { return winpath.Fold(s.Name) == winpath.Fold(name) })
 }
 
 // dependencies returns the existing services on which s depends directly. If one is missing, Windows refuses to start
