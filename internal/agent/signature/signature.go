@@ -89,13 +89,8 @@ func firstNonZero(b []byte) int {
 	zeros := make([]byte, 64<<10)
 	for done := 0; done < len(b); done += len(zeros) {
 		part := b[done:min(done+len(zeros), len(b))]
-		if bytes.Equal(part, zeros[:len(part)]) {
-			continue
-		}
-		for i, c := range part {
-			if c != 0 {
-				return done + i
-			}
+		if !bytes.Equal(part, zeros[:len(part)]) {
+			return done + len(part) - len(bytes.TrimLeft(part, "\x00"))
 		}
 	}
 	return -1

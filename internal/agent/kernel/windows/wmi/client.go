@@ -36,7 +36,6 @@ type Client struct {
 	slots   chan struct{}       // holds an element for each call that runs
 	jobs    chan func(*session) // of calls that have their turn
 	mu      sync.Mutex
-	running int
 	threads int
 }
 
@@ -60,29 +59,21 @@ func (c *Client) do(f func(*session) error) error {
 			return win32.ERROR_BUSY
 		}
 	}
+	defer func() { <-c.slots }()
 	done := make(chan error, 1)
-	c.register()
+	c.addThread()
 	c.jobs <- func(s *session) { done <- f(s) }
-	err := <-done
-	c.deregister()
-	<-c.slots
-	return err
+	return <-done
 }
 
-// register counts a call, and starts a thread if there are fewer threads than calls.
-func (c *Client) register() {
+// addThread starts a thread if there are fewer threads than calls.
+func (c *Client) addThread() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running++; c.running > c.threads {
+	if len(c.slots) > c.threads {
 		c.threads++
 		go c.serve()
 	}
-}
-
-func (c *Client) deregister() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running--
 }
 
 // serve runs calls on one thread.
@@ -113,7 +104,7 @@ func (c *Client) serve() {
 func (c *Client) dropIdleThread() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.threads <= max(1, c.running) {
+	if c.threads <= max(1, len(c.slots)) {
 		return false
 	}
 	c.threads--
