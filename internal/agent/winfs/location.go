@@ -79,13 +79,19 @@ func (loc *Location) Open(access uint32) (*File, error) {
 	if loc.name == "" {
 		return LookAt(loc.dir)
 	}
-	h, err := loc.open(loc.openAsIs(kernel.OpenOptions{Access: access}))
+	return loc.openAndLook(loc.openAsIs(kernel.OpenOptions{Access: access}), LookAt)
+}
+
+// openAndLook opens the object at the location, and closes it if it cannot be looked at: a tree has many locations,
+// which are not closed one by one.
+func (loc *Location) openAndLook(how kernel.OpenOptions, look func(kernel.Handle) (*File, error)) (*File, error) {
+	h, err := loc.open(how)
 	if err != nil {
 		return nil, err
 	}
-	f, err := LookAt(h)
+	f, err := look(h)
 	if err != nil {
-		loc.Release(h) // a tree has many locations, which are not closed one by one
+		loc.Release(h)
 		return nil, err
 	}
 	return f, nil
@@ -98,16 +104,7 @@ func (loc *Location) Open(access uint32) (*File, error) {
 func (loc *Location) openToDelete() (*File, error) {
 	how := loc.openAsIs(kernel.OpenOptions{Access: win32.DELETE, Asynchronous: true})
 	how.Access = win32.DELETE
-	h, err := loc.open(how)
-	if err != nil {
-		return nil, err
-	}
-	f, err := lookWithoutRights(h)
-	if err != nil {
-		loc.Release(h)
-		return nil, err
-	}
-	return f, nil
+	return loc.openAndLook(how, lookWithoutRights)
 }
 
 // openAsIs adds the options that open the object at the location, of whatever kind, and not what it leads to.

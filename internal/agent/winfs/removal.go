@@ -3,6 +3,7 @@
 package winfs
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -60,7 +61,7 @@ const (
 // RemoveTree deletes the object at a location; with force, a plain directory is deleted together with its content. If
 // the object is a file, it returns the error for that. Found is false, and the error says why, if nothing is there.
 func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile error) (found bool, err error) {
-	r := removal{fs: fs}
+	r := removal{fs: fs, flushed: map[winpath.VolumeID]bool{}}
 	for round := 0; ; round++ {
 		found, err := r.removeObject(loc, path, isFile)
 		switch {
@@ -83,7 +84,7 @@ func (fs *FS) RemoveTree(loc *Location, path fmt.Stringer, force bool, isFile er
 
 // RemoveContents removes the content of an open directory. It goes on past objects that cannot be removed.
 func (fs *FS) RemoveContents(directory *File, path fmt.Stringer) error {
-	r := removal{fs: fs}
+	r := removal{fs: fs, flushed: map[winpath.VolumeID]bool{}}
 	return r.removeContents(directory, path)
 }
 
@@ -152,11 +153,7 @@ func (r *removal) pass(directory *File, path fmt.Stringer) {
 }
 
 // recordFailure records why an object could not be removed.
-func (r *removal) recordFailure(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
+func (r *removal) recordFailure(err error) { r.err = cmp.Or(r.err, err) }
 
 // removeEntry removes one entry of a level, or goes down into it.
 func (r *removal) removeEntry(in *level, name string) {
@@ -165,17 +162,24 @@ func (r *removal) removeEntry(in *level, name string) {
 	}
 	loc := r.fs.Child(in.Directory.Handle, name)
 	loc.pinned = true
-	path := below{in.path, name}
+	if path := (below{in.path, name}); r.removeUnlessFull(loc, path) {
+		r.enter(in, loc, path)
+	}
+}
+
+// removeUnlessFull removes an object, or reports that it is a directory with entries.
+func (r *removal) removeUnlessFull(loc *Location, path fmt.Stringer) (full bool) {
 	found, err := r.removeObject(loc, path, nil)
 	switch {
 	case !found:
 	case err == nil:
 		r.gone = true
 	case errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
-		r.enter(in, loc, path)
+		return true
 	default:
 		r.recordFailure(err)
 	}
+	return false
 }
 
 // enter opens a directory with content as the next level. With MaxOpenLevels open, it moves the directory up instead.
@@ -225,19 +229,8 @@ func (r *removal) moveUp(loc *Location, path fmt.Stringer) bool {
 // finishLevel closes the last level, and removes its directory. One that still has entries is left to the next pass.
 func (r *removal) finishLevel() {
 	top := r.pop()
-	if top.parent == nil {
-		return
-	}
-	if r.levels[len(r.levels)-1] != top.parent {
-		return // the parent had to be closed
-	}
-	found, err := r.removeObject(top.loc, top.path, nil)
-	switch {
-	case !found || errdefs.HasCode(err, win32.ERROR_DIR_NOT_EMPTY):
-	case err == nil:
-		r.gone = true
-	default:
-		r.recordFailure(err)
+	if top.parent != nil && r.levels[len(r.levels)-1] == top.parent { // or the parent had to be closed
+		r.removeUnlessFull(top.loc, top.path)
 	}
 }
 

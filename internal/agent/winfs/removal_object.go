@@ -99,9 +99,6 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 			klog.FromContext(r.fs.run.Context).Info("A volume was not flushed before the removal of its mount point", "volume",
 				at.volume, "path", path, "err", err)
 		}
-		if r.flushed == nil {
-			r.flushed = map[winpath.VolumeID]bool{}
-		}
 		r.flushed[at.volume] = true
 	}
 	l, err := r.openMountPoint(loc)
@@ -125,17 +122,9 @@ func (r *removal) unmount(loc *Location, at mounted, path fmt.Stringer) error {
 
 // openMountPoint opens a mount point at a pinned location, which pins it while it is removed by its path.
 func (r *removal) openMountPoint(loc *Location) (*File, error) {
-	access, share := loc.pinning(win32.FILE_WRITE_ATTRIBUTES | win32.FILE_READ_ATTRIBUTES)
-	h, err := loc.open(kernel.OpenOptions{
-		Access: access, Share: share, Disposition: win32.FILE_OPEN, Options: win32.FILE_OPEN_REPARSE_POINT,
+	how := loc.openAsIs(kernel.OpenOptions{Access: win32.FILE_WRITE_ATTRIBUTES})
+	return loc.openAndLook(how, func(h kernel.Handle) (*File, error) {
+		point, err := ReadReparsePoint(h)
+		return &File{Handle: h, Stat: Stat{Attributes: win32.FILE_ATTRIBUTE_DIRECTORY, Reparse: point}}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	point, err := ReadReparsePoint(h)
-	if err != nil {
-		loc.Release(h)
-		return nil, err
-	}
-	return &File{Handle: h, Stat: Stat{Attributes: win32.FILE_ATTRIBUTE_DIRECTORY, Reparse: point}}, nil
 }
