@@ -132,7 +132,7 @@ func (o *op) extentsInUse(device string) (extents, error) {
 // perhaps with sizes behind it, with \??\ before it, or with the device's name. ?:\pagefile.sys means any drive: none.
 func deviceOf(file string) (device string, ok bool) {
 	file = strings.TrimPrefix(file, `\??\`)
-	if len(file) >= 2 && file[1] == ':' && isLetter(file[0]) {
+	if winpath.HasDrive(file) {
 		return `\\.\` + strings.ToUpper(file[:2]), true
 	}
 	first, rest, _ := strings.Cut(file, `\`)
@@ -145,8 +145,6 @@ func deviceOf(file string) (device string, ok bool) {
 	}
 	return "", false
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // onNoDisk reports whether a device is not there, or does not lie on disks.
 func onNoDisk(err error) bool {

@@ -62,7 +62,7 @@ func (c client) runs(image string) bool {
 		return true
 	}
 	is, err := winpath.Parse(image, winpath.Options{})
-	if err != nil || len(image) < 2 || image[1] != ':' {
+	if err != nil || !winpath.HasDrive(image) {
 		return false
 	}
 	if !c.directory {

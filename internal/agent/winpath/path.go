@@ -49,7 +49,7 @@ func Parse(text string, o Options) (Path, error) {
 	}
 	drive, rest := byte(defaultDrive), text
 	if !strings.HasPrefix(text, `\`) {
-		if len(text) < 2 || !isLetter(text[0]) || text[1] != ':' {
+		if !HasDrive(text) {
 			return Path{}, refuse(original, notAbsolute)
 		}
 		drive, rest = text[0]&^0x20, text[2:]
@@ -86,7 +86,10 @@ func checkRooted(text string) (problem string) {
 	return ""
 }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+// HasDrive reports whether a text begins with a drive, "C:".
+func HasDrive(text string) bool {
+	return len(text) >= 2 && text[1] == ':' && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z'
+}
 
 func (p Path) append(name string) Path {
 	if strings.HasSuffix(p.text, `\`) {
