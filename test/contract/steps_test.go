@@ -285,6 +285,7 @@ func TestListedDirectoriesAreNotForTaking(t *testing.T) {
 			"Publish": n.Publish(own, at), "StageShare": n.StageShare(share, at), "StageDisk": n.StageDisk(1, at),
 			"Unstage": n.Unstage(at), "MountVolume": n.MountVolume(id, at), "UnmountVolume": n.UnmountVolume(id, at),
 			"CreateSymlink": n.CreateSymlink(own, at), "NewSmbGlobalMapping": n.Map(share, at), "Rmdir": n.Rmdir(at, true),
+			"RmdirContents": n.RmdirContents(at),
 		} {
 			n.Refused(err, codes.FailedPrecondition, reason.WorkingDirItself, "which clients share")
 		}
