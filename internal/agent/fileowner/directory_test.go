@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 func TestIsLink(t *testing.T) {
@@ -39,5 +41,21 @@ func TestMakeDirectoryBelowAFile(t *testing.T) {
 	}
 	if err := MakeDirectory(filepath.Join(file, "logs")); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Only SYSTEM and Administrators may read a directory of logs or records, or change it, and nothing is inherited.
+func TestLogDirectoryAccess(t *testing.T) {
+	const full, protected = 0x1f01ff, 0x10
+	descriptor := private.Bytes()
+	list, err := win32.ParseAccessList(descriptor)
+	if err != nil || list.Everyone || descriptor[3]&protected == 0 {
+		t.Fatalf("the list of %x inherits or is none: %v", descriptor, err)
+	}
+	entries := list.Allowed()
+	for i, want := range []win32.SID{"S-1-5-18", "S-1-5-32-544"} {
+		if len(entries) != 2 || entries[i] != (win32.AccessEntry{SID: want, Mask: full, Flags: 3}) {
+			t.Fatalf("got %+v", entries)
+		}
 	}
 }
