@@ -4,6 +4,7 @@ package contract
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +157,12 @@ func TestRefusedPaths(t *testing.T) {
 	n.OK(n.Mkdir(shared + `\dir`))
 	raw, blank := n.Attach(bundle.Spec{}), n.Attach(bundle.Spec{})
 	unformatted := n.Raw(raw)
+	image, content := filepath.Join(t.TempDir(), "image"), make([]byte, 8<<20) // without a partition table
+	copy(content[1<<20:], "another program's data")
+	n.OK(os.WriteFile(image, content, 0o600))
+	foreign := n.Attach(bundle.Spec{ImagePath: image})
+	digests := func() string { return n.DiskDigest(raw) + n.DiskDigest(blank) + n.DiskDigest(foreign) }
+	before := digests()
 	stageReadOnly := func(number uint32) error {
 		_, err := n.Steps().StageDisk(t.Context(),
 			&nodesteps.StageDiskRequest{Disk: byNumber(number), TargetPath: missing, ReadOnly: true})
@@ -189,6 +196,8 @@ func TestRefusedPaths(t *testing.T) {
 		{"stage over another volume", n.StageDisk(2, mount), failed, reason.OtherVolumeMounted},
 		{"stage a raw disk read-only", stageReadOnly(blank), failed, reason.NotFormatted},
 		{"stage a raw volume read-only", stageReadOnly(raw), failed, reason.NotFormatted},
+		{"stage another program's data", n.StageDisk(foreign, missing), failed, reason.DiskNotBlank},
+		{"stage it read-only", stageReadOnly(foreign), failed, reason.NotFormatted},
 		{"link to another share", n.Map(otherShare, shared), exists, reason.PathExists},
 		{"stage a share over files", n.StageShare(share, full), failed, reason.DirectoryNotEmpty},
 		{"unstage files", n.Unstage(full), failed, reason.DirectoryNotEmpty},
@@ -204,6 +213,9 @@ func TestRefusedPaths(t *testing.T) {
 		t.Error("something is there")
 	}
 	is(t, "the volume is formatted", false)(n.IsVolumeFormatted(unformatted))
+	if digests() != before {
+		t.Error("the content of a disk has changed")
+	}
 	n.OK(n.CreateSymlink(mount, full+`\link`))
 	n.OK(n.RmdirContents(full)) // which removes links and does not follow them
 	n.Holds(mount+`\data`, "precious")
