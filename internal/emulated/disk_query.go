@@ -28,13 +28,6 @@ func (d *disk) answer(code uint32, in, out []byte) (int, error) {
 		return d.updateDriveSize(out)
 	case win32.IOCTL_DISK_UPDATE_PROPERTIES:
 		return 0, d.updateProperties()
-	}
-	return d.query(code, in, out)
-}
-
-// query answers the control codes that change nothing.
-func (d *disk) query(code uint32, in, out []byte) (int, error) {
-	switch code {
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
 		number := win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.record.Number}
 		return put(out, cstruct.Encode(number))

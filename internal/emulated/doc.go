@@ -30,7 +30,8 @@
 // offline with ERROR_ACCESS_DENIED; DeleteVolumeMountPointW of a volume that is gone gives ERROR_FILE_NOT_FOUND; the
 // mount manager forgets a mount point that is deleted as a file.
 //
-// Not emulated: links to files, deletion at the last close, making and reading files through the kernel, extended MBR
-// partitions, volumes on several disks, the order of NTFS in listings of more than 512 names, the space of files more
-// than 24 levels deep. The copy of an image without its bundle has the original's file system, but none of its files.
+// Not emulated: links to files, deletion at the last close, making, reading and flushing files through the kernel,
+// extended MBR partitions, volumes on several disks, the order of NTFS in listings of more than 512 names, the space of
+// files more than 24 levels deep. The copy of an image without its bundle has the original's file system, but none of
+// its files.
 package emulated

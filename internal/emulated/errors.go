@@ -16,9 +16,10 @@ var ErrSystemDisk = errors.New("disk 0 is the system disk")
 
 // The errors of handles whose object is gone. The names give the reason.
 const (
-	errVolumeGone = win32.ERROR_NO_SUCH_DEVICE // the disk was pulled or went offline
-	errDismounted = win32.ERROR_FILE_INVALID   // the file system was dismounted, perhaps by a format
-	errRebooted   = win32.ERROR_INVALID_HANDLE // the node was restarted
+	errVolumeGone = win32.ERROR_NO_SUCH_DEVICE  // the disk was pulled or went offline
+	errDismounted = win32.ERROR_FILE_INVALID    // the file system was dismounted, perhaps by a format
+	errRebooted   = win32.ERROR_INVALID_HANDLE  // the node was restarted
+	errShareGone  = win32.ERROR_NETNAME_DELETED // the server or the session with it is gone
 )
 
 // failed returns the error of a kernel call. An error of the host's file system is translated to a Win32 code; trouble

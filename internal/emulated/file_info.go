@@ -165,19 +165,11 @@ func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
 	return "", win32.ERROR_INVALID_PARAMETER
 }
 
-// ReadAt implements kernel.Handle. It reads devices only.
+// ReadAt and Flush implement kernel.Handle, for devices only.
 func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
 	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
 }
 
-// Flush implements kernel.Handle: the host decides when files reach its disk.
-func (h *fileHandle) Flush() (err error) {
-	defer h.call("FlushFileBuffers", &err)()
-	if err := h.usable(false); err != nil {
-		return err
-	}
-	if !h.has(writeAccess) {
-		return win32.ERROR_ACCESS_DENIED
-	}
-	return nil
+func (h *fileHandle) Flush() error {
+	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
 }

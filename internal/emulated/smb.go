@@ -79,9 +79,6 @@ func (n *Node) RemoveSMBGlobalMapping(remotePath string) (err error) {
 	})
 }
 
-// errShareGone is the error of handles on a share whose server or session is gone.
-const errShareGone = win32.ERROR_NETNAME_DELETED
-
 // fileSystemOf returns the file system in which a path starts, and the path below its root.
 func (n *Node) fileSystemOf(p ntpath.Path) (*content, ntpath.Path, error) {
 	if !p.UNC {

@@ -96,8 +96,6 @@ func (h *volumeHandle) answer(code uint32, in, out []byte) (int, error) {
 		return 0, nil
 	case win32.FSCTL_EXTEND_VOLUME:
 		return 0, given(in, deviceside.ParseExtendVolume, win32.ERROR_INVALID_PARAMETER, v.extend)
-	case win32.IOCTL_STORAGE_QUERY_PROPERTY, win32.IOCTL_SCSI_GET_ADDRESS, win32.IOCTL_DISK_GET_DRIVE_GEOMETRY_EX:
-		return h.disk.query(code, in, out)
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
 }
