@@ -52,6 +52,7 @@ const (
 	Bystander   = 3
 )
 
+// How large the disk that examples work on is, and becomes.
 const (
 	DiskBytes  = 128 << 20
 	grownBytes = 256 << 20

@@ -25,22 +25,19 @@ func (f *Filesystem) WorkingDirs() (dirs []string) {
 // that are links that the path policy refuses: no call on a path below one can succeed.
 func (f *Filesystem) UnusableDirectories(ctx context.Context) ([]*api.WorkingDirectory, error) {
 	return read(ctx, f.node, operation.On("LookAtDirectories"), func(o *op) (all []*api.WorkingDirectory, _ error) {
-		add := func(at winpath.Path, err error, target string) {
-			all = append(all, &api.WorkingDirectory{Path: at.String(), Error: err.Error(), LinkTarget: target})
-		}
 		for _, dir := range o.node.policy.Dirs() {
 			if _, err := o.fs.Stat(dir); err != nil {
-				add(dir, errdefs.Errorf(err, "opening %s", dir), "")
+				all = append(all, unusable(dir, errdefs.Errorf(err, "opening %s", dir), ""))
 				continue
 			}
 			for _, name := range []string{"pods", "plugins"} {
 				at, err := dir.Join(name)
 				if err != nil { // a path that has become too long
-					add(dir, err, "")
+					all = append(all, unusable(dir, err, ""))
 					break
 				}
-				if target, err := o.refusedDirectory(at); err != nil {
-					add(at, err, target)
+				if refused := o.refusedDirectory(at); refused != nil {
+					all = append(all, refused)
 				}
 			}
 		}
@@ -48,18 +45,22 @@ func (f *Filesystem) UnusableDirectories(ctx context.Context) ([]*api.WorkingDir
 	})
 }
 
-// refusedDirectory returns the target of a link to a path that the policy refuses, and its refusal.
-func (o *op) refusedDirectory(at winpath.Path) (to string, refusal error) {
+func unusable(at winpath.Path, err error, target string) *api.WorkingDirectory {
+	return &api.WorkingDirectory{Path: at.String(), Error: err.Error(), LinkTarget: target}
+}
+
+// refusedDirectory describes a link to a path that the policy refuses; nil: it is none.
+func (o *op) refusedDirectory(at winpath.Path) *api.WorkingDirectory {
 	s, err := o.fs.Stat(at)
 	if err != nil || s.Reparse == nil {
-		return "", nil // not there yet, or as it should be
+		return nil // as it should be, or not there yet
 	}
 	target, err := winfs.TargetOf(s.Reparse)
 	if err != nil || target.Kind != winpath.TargetLocal {
-		return "", nil // if its volume is gone, the search for mount points finds it
+		return nil // if its volume is gone, the search for mount points finds it
 	}
 	if _, _, err := o.fs.ResolveFrom(s, at); errdefs.HasReason(err, reason.LinkRefused) {
-		return target.Path.String(), err
+		return unusable(at, err, target.Path.String())
 	}
-	return "", nil
+	return nil
 }

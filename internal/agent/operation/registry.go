@@ -12,9 +12,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/running"
 )
 
-// Running lists the operations that have not ended, the oldest first; isCall knows the verbs that are methods. One whose
-// callers have given up shows a kernel call that hangs. An operation that asks several disks or volumes side by side is
-// listed once more for each of them that has not answered.
+// Running lists the operations that have not ended, the oldest first; isCall knows the verbs that are methods. One
+// whose callers have given up shows a kernel call that hangs. An operation that asks several disks or volumes side by
+// side is listed once more for each of them that has not answered.
 func (r *Runner) Running(isCall func(verb string) bool) (all []*api.Operation) {
 	for _, e := range r.tasks.All() {
 		request, at := e.Value.request, e.Value.at
