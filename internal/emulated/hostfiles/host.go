@@ -98,17 +98,6 @@ func (h *Host) MkdirIn(dir *os.Root, name string) error {
 	return h.Change("mkdir", filepath.Join(dir.Name(), name), func() error { return dir.Mkdir(name, 0o777) })
 }
 
-// CreateIn makes an empty file in a directory.
-func (h *Host) CreateIn(dir *os.Root, name string) error {
-	return h.Change("create", filepath.Join(dir.Name(), name), func() error {
-		f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return err
-		}
-		return f.Close()
-	})
-}
-
 func (h *Host) removeIn(dir *os.Root, name string) error {
 	return h.Change("remove", filepath.Join(dir.Name(), name), func() error { return dir.Remove(name) })
 }
