@@ -113,20 +113,21 @@ func (d *disk) setLayout(want win32.DriveLayout) error {
 		late := d.write(d.withMSR(d.layout.GPT).Encode())
 		return errors.Join(win32.ERROR_INVALID_PARAMETER, late)
 	}
-	if err := d.replaceLayout(want); err != nil {
+	if err := d.replaceLayout(want, 0); err != nil {
 		return err
 	}
 	d.msrIn = 0
 	return nil
 }
 
-// replaceLayout writes another layout of the same style.
-func (d *disk) replaceLayout(want win32.DriveLayout) error {
+// replaceLayout writes another layout of the same style, for a disk that has become larger, or of the size that its table
+// has.
+func (d *disk) replaceLayout(want win32.DriveLayout, sizeBytes int64) error {
 	var blocks []ondisk.Block
 	err := error(win32.ERROR_INVALID_PARAMETER)
 	switch want.Style {
 	case win32.PARTITION_STYLE_GPT:
-		blocks, err = d.gptBlocks(want)
+		blocks, err = d.gptBlocks(want, sizeBytes)
 	case win32.PARTITION_STYLE_MBR:
 		blocks, err = d.mbrBlocks(want)
 	}
@@ -136,8 +137,12 @@ func (d *disk) replaceLayout(want win32.DriveLayout) error {
 	return d.write(blocks)
 }
 
-func (d *disk) gptBlocks(want win32.DriveLayout) ([]ondisk.Block, error) {
-	others, t := d.node.disks.identities(d), *d.layout.GPT
+func (d *disk) gptBlocks(want win32.DriveLayout, sizeBytes int64) ([]ondisk.Block, error) {
+	resized, first, err := d.resized(sizeBytes)
+	if err != nil {
+		return nil, err
+	}
+	others, t := d.node.disks.identities(d), *resized
 	old := t.Partitions
 	t.Partitions = nil
 	used := map[guid.GUID]bool{}
@@ -149,11 +154,11 @@ func (d *disk) gptBlocks(want win32.DriveLayout) ([]ondisk.Block, error) {
 		if p.ID == (guid.GUID{}) {
 			p.ID = ondisk.NewGUID()
 		}
-		if used[p.ID] || others[p.ID] {
+		was := slices.IndexFunc(old, func(o win32.Partition) bool { return o.StartingOffset == p.StartingOffset })
+		if used[p.ID] || others[p.ID] && (was < 0 || old[was].ID != p.ID) {
 			return nil, win32.ERROR_INVALID_PARAMETER
 		}
 		used[p.ID] = true
-		was := slices.IndexFunc(old, func(o win32.Partition) bool { return o.StartingOffset == p.StartingOffset })
 		if was < 0 {
 			added = append(added, p)
 			continue
@@ -172,7 +177,7 @@ func (d *disk) gptBlocks(want win32.DriveLayout) ([]ondisk.Block, error) {
 	if t.Check() != nil {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
-	return t.Encode(), nil
+	return append(first, t.Encode()...), nil
 }
 
 // aligned checks that a partition covers whole sectors of the disk.

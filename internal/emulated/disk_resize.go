@@ -48,14 +48,22 @@ func (d *disk) updateProperties() error {
 
 // refreshTable moves the backup of the GPT to the end of the disk.
 func (d *disk) refreshTable(sizeBytes int64) error {
-	if d.layout.GPT == nil || uint64(sizeBytes/d.sectorSize()) <= d.layout.GPT.Sectors {
-		return nil
-	}
-	old, t := d.layout.GPT.BackupBlock(), *d.layout.GPT
-	if err := t.Resize(sizeBytes); err != nil {
+	t, first, err := d.resized(sizeBytes)
+	if err != nil || first == nil {
 		return err
 	}
-	return d.write(append([]ondisk.Block{old}, t.Encode()...))
+	return d.write(append(first, t.Encode()...))
+}
+
+// resized returns the GPT with its backup at the end of a larger disk, and what is to be written before it: the old
+// backup becomes unreadable. Of a disk that is not larger, it is the GPT as it is; nil: there is none.
+func (d *disk) resized(sizeBytes int64) (t *ondisk.GPT, first []ondisk.Block, err error) {
+	t = d.layout.GPT
+	if t == nil || uint64(sizeBytes/d.sectorSize()) <= t.Sectors {
+		return t, nil, nil
+	}
+	moved := *t
+	return &moved, []ondisk.Block{t.BackupBlock()}, moved.Resize(sizeBytes)
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.
@@ -66,23 +74,22 @@ func (d *disk) growPartition(want win32.GrowPartition) error {
 	if want.BytesToGrow <= 0 || want.BytesToGrow%d.sectorSize() != 0 || want.BytesToGrow > d.image.Size {
 		return win32.ERROR_INVALID_PARAMETER
 	}
+	size := int64(0)
 	if d.node.state.Switches.GrowPartitionRefreshes {
-		if err := d.refreshTable(d.image.Size); err != nil {
-			return err
-		}
+		size = d.image.Size
 	}
-	return d.growBy(want.Number, want.BytesToGrow)
+	return d.growBy(want.Number, want.BytesToGrow, size)
 }
 
-// growBy makes a partition longer.
-func (d *disk) growBy(number uint32, bytes int64) error {
+// growBy makes a partition longer, and fits the table to a larger disk in the same write.
+func (d *disk) growBy(number uint32, bytes, diskBytes int64) error {
 	l := d.layout.DriveLayout()
 	p := setting.Find(l.Partitions, func(p *win32.Partition) bool { return p.Number == number && p.Length > 0 })
 	if p == nil {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	p.Length += bytes
-	return d.replaceLayout(l)
+	return d.replaceLayout(l, diskBytes)
 }
 
 // ResizePartition implements kernel.Devices. It only grows, and only NTFS grows with its partition.
@@ -94,10 +101,7 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 		if sizeBytes%d.sectorSize() != 0 || sizeBytes <= p.Length {
 			return win32.ERROR_INVALID_PARAMETER
 		}
-		if err := d.refreshTable(d.image.Size); err != nil {
-			return err
-		}
-		if err := d.growBy(p.Number, sizeBytes-p.Length); err != nil {
+		if err := d.growBy(p.Number, sizeBytes-p.Length, d.image.Size); err != nil {
 			return err
 		}
 		for _, v := range d.volumes {

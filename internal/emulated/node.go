@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -151,12 +152,20 @@ func (all contents) retire(why error, which func(*content) bool) {
 	}
 }
 
-// CanReboot fails if the host does not let the node save its state and read it again: a reboot would not come back.
+// CanReboot fails if the host does not let the node save its state and read it, its parts and its disks again: a reboot
+// would not come back.
 func (n *Node) CanReboot() error {
 	defer n.control()()
-	err := saveState(n.host, n.dir, n.state)
-	if err == nil {
-		_, err = loadState(n.dir)
+	if err := errors.Join(saveState(n.host, n.dir, n.state), checkParts(n.dir)); err != nil {
+		return err
+	}
+	s, err := loadState(n.dir)
+	for _, record := range s.Disks {
+		image, openErr := bundle.Open(n.host, record.Home(n.dir))
+		if openErr == nil {
+			openErr = image.File.Close()
+		}
+		err = errors.Join(err, openErr)
 	}
 	return err
 }

@@ -102,6 +102,9 @@ func checkParts(dir string) error {
 		for _, name := range names {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
+			if errors.Is(err, os.ErrNotExist) {
+				continue // a file of the agent's records that has just been replaced
+			}
 			if err != nil {
 				return err
 			}

@@ -109,6 +109,9 @@ func TestGrownDisk(t *testing.T) {
 			wantCode(t, "wrong growth", ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, wrong.Bytes()),
 				win32.ERROR_INVALID_PARAMETER)
 		}
+		if l := layoutOf(t, n, 1); (l.UsableLength == before.UsableLength) != growRefreshes {
+			t.Errorf("grow refreshes: %v, usable after refused growths: %d", growRefreshes, l.UsableLength)
+		}
 		must(t, ioctl(n, oneDrive, win32.IOCTL_DISK_GROW_PARTITION, grow))
 		l := layoutOf(t, n, 1)
 		if l.UsableLength != before.UsableLength+10<<30 || l.Partitions[1].Length != before.Partitions[1].Length+5<<30 {

@@ -129,3 +129,17 @@ func TestCaseIsFoldedAndKept(t *testing.T) {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
 }
+
+// A reboot from which the node would not come back is known before anything is closed.
+func TestRebootWithoutAnImage(t *testing.T) {
+	n := newNode(t, nil)
+	path, err := n.DiskImage(1)
+	must(t, err)
+	must(t, os.Rename(path, path+".away"))
+	if _, damaged := errors.AsType[*hostfiles.DamagedError](n.CanReboot()); !damaged {
+		t.Error("the node would reboot without the image of a disk")
+	}
+	must(t, os.Rename(path+".away", path))
+	must(t, n.CanReboot())
+	must(t, n.Reboot())
+}

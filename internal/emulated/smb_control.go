@@ -152,7 +152,11 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) (err error) {
 // space returns the sizes of a file system in bytes: of a volume, or of a share as its server reports them. What is
 // available is free to the caller.
 func (c *content) space() (total, available, free uint64, err error) {
-	if v := c.node.disks.volume(c.id); v != nil {
+	if !c.isShare() {
+		v, err := c.node.disks.volumeWith(c.id)
+		if err != nil {
+			return 0, 0, 0, errVolumeGone
+		}
 		total, free, err = v.space(nil)
 		return total, free, free, err
 	}
