@@ -4,6 +4,7 @@ package contract
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -56,5 +57,18 @@ func TestLinkMadeDespiteAnError(t *testing.T) {
 			n.Faults.Add(fault)
 			n.Code(n.CreateSymlink(examples.Plugins, examples.Plugins+`\link`), codes.Unavailable)
 		})
+	}
+}
+
+// democratic-csi removes without force and reads the sentence of Windows for success.
+func TestRemovalOfAMissingPathHasWindowsSentence(t *testing.T) {
+	n := caller.Start(t, testnode.Options{})
+	const sentence = "The system cannot find the file specified"
+	for _, path := range []string{podsPath + `\missing`, podsPath + `\missing\below`} {
+		n.Code(n.Rmdir(path, false), codes.NotFound, sentence)
+	}
+	n.OK(n.Mkdir(podsPath + `\a\b`))
+	if err := n.Rmdir(podsPath+`\a`, false); err == nil || strings.Contains(err.Error(), sentence) {
+		t.Errorf("a directory that is not empty: %v", err)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/mounter"
@@ -89,5 +92,45 @@ func TestStageISCSI(t *testing.T) {
 	check(t, "staging again", err)
 	if got := n.ReadFile(targetOf("a") + `\data`); got != "precious" {
 		t.Errorf("the volume came back with %q", got)
+	}
+}
+
+// TestUnstageISCSIInOutage: while the initiator tries to reconnect, Windows shows no disk of the session. The session
+// ends with the last volume on it all the same, and not before.
+func TestUnstageISCSIInOutage(t *testing.T) {
+	t.Parallel()
+	n := csiproxytest.Start(t, csiproxytest.Options{Scenario: twoLUNs(t)})
+	m, ctx, chap := mounter.New(n.Client()), t.Context(), mounter.CHAP{User: "csi-user", Secret: "chap-secret-123"}
+	outage := func() {
+		n.DisconnectISCSIPortal(array, 0)
+		if got := len(n.Facts().GetDisks()); got != 3 {
+			t.Errorf("the node has %d disks in the outage", got)
+		}
+	}
+	for number, volume := range []string{"a", "b"} {
+		_, err := m.StageISCSI(ctx, lun(uint32(number)), targetOf(volume), chap, mounter.StageOptions{})
+		check(t, "staging "+volume, err)
+	}
+	n.WriteFile(targetOf("b")+`\data`, "precious")
+	outage()
+	for range 2 {
+		if err := m.UnstageISCSI(ctx, lun(0), targetOf("a")); status.Code(err) != codes.Unavailable ||
+			!strings.Contains(err.Error(), targetOf("b")) {
+			t.Errorf("unstaging one in an outage: %v, want UNAVAILABLE and the other's path", err)
+		}
+	}
+	n.ConnectISCSIPortal(array, 0)
+	if got := n.ReadFile(targetOf("b") + `\data`); got != "precious" {
+		t.Errorf("the volume came back with %q", got)
+	}
+	check(t, "unstaging one", m.UnstageISCSI(ctx, lun(0), targetOf("a")))
+	if got := len(n.Sessions()); got != 1 {
+		t.Errorf("the node has %d sessions after the outage, and a volume uses one", got)
+	}
+	outage()
+	check(t, "unstaging the last in an outage", m.UnstageISCSI(ctx, lun(1), targetOf("b")))
+	n.ConnectISCSIPortal(array, 0)
+	if got := n.Sessions(); len(got) != 0 {
+		t.Errorf("the sessions %v are left", got)
 	}
 }

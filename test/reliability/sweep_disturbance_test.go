@@ -64,7 +64,9 @@ func (w *world) reattach(t *testing.T, _ *csiproxytest.Node) {
 // replace pulls the disk and attaches another one, which gets its number and its address.
 func (w *world) replace(marks map[int64]string) {
 	w.t.Helper()
-	w.intended = marks == nil && w.method == "nodesteps/StageDisk" && !w.asked()
+	chosen := w.chosen()
+	w.intended = marks == nil && w.method == "nodesteps/StageDisk" && !chosen
+	w.offline = w.method == "disk/SetDiskState" && !chosen
 	w.pulled = w.pull()
 	spec := examples.TheDiskSpec(w.image(marks))
 	spec.SerialNumber = "intruder"
@@ -75,7 +77,7 @@ func (w *world) replace(marks map[int64]string) {
 // replaceByLike does as replace, with a disk that has a volume at the same place, and free space behind it.
 func (w *world) replaceByLike() {
 	w.t.Helper()
-	w.intended = w.method == "nodesteps/StageDisk" && !w.asked()
+	w.intended = w.method == "nodesteps/StageDisk" && !w.chosen()
 	w.pulled = w.pull()
 	spec := examples.TheDiskSpec("")
 	spec.SerialNumber, spec.Formatted = "intruder", true
@@ -84,13 +86,12 @@ func (w *world) replaceByLike() {
 	w.intruder = w.diskAsItIs()
 }
 
-// diskAsItIs returns the disk's content and state, as they are compared. SetDiskState is for the disk that has the number
-// when it is opened, so that one may be offline afterwards.
+// diskAsItIs returns the disk's content and state, as they are compared.
 func (w *world) diskAsItIs() string {
 	w.t.Helper()
 	disks, _ := caller.Observe(w.t, w.Emulated).Disks()
 	d := disks[examples.TheDisk]
-	online := d.IsOnline() || w.method == "disk/SetDiskState"
+	online := d.IsOnline() || w.offline
 	return fmt.Sprintf("disk %d, online %t, read-only %t, digest %s", d.Number, online, d.IsReadOnly(),
 		w.node.DiskDigest(examples.TheDisk))
 }

@@ -108,7 +108,7 @@ func interruption(e examples.Example) (*world, *csiproxytest.Interruption) {
 			return w.node.Node
 		},
 		Operation: func(context.Context, *csiproxytest.Node) error {
-			w.pulled, w.intended, w.method = "", false, e.Method
+			w.pulled, w.intended, w.offline, w.method = "", false, false, e.Method
 			w.node.Faults.Calls()
 			return e.Call(w.Node)
 		},

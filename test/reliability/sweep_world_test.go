@@ -37,6 +37,7 @@ type world struct {
 	intruder  string // the disk that came in its place
 	method    string // of the example. StageDisk by number means the disk that it finds there
 	intended  bool   // the intruder came before the step had looked, so it is the one that is meant
+	offline   bool   // the intruder came before SetDiskState had opened a disk, so it may be the one that goes offline
 }
 
 func newWorld(t testing.TB) *world {
@@ -75,10 +76,12 @@ func (w *world) restart(rebooted bool) {
 	}
 }
 
-// asked reports whether the agent has asked the disk for its marks among all disks, since a call was begun.
-func (w *world) asked() bool {
+// chosen reports whether the agent has settled on the disk since a call was begun: it has asked the disk for its marks
+// among all disks or, for SetDiskState, which is given a number, used what it had opened.
+func (w *world) chosen() bool {
 	return slices.ContainsFunc(w.node.Faults.Calls(), func(call kernel.Call) bool {
-		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == examples.TheDisk+1
+		return call.Code == win32.IOCTL_STORAGE_QUERY_PROPERTY && call.Part == examples.TheDisk+1 ||
+			call.Function == "DeviceIoControl" && w.method == "disk/SetDiskState"
 	})
 }
 
