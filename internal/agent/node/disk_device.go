@@ -70,7 +70,7 @@ func isDiskOf(id winpath.VolumeID) func(*op, *disk) error {
 		extents, err := o.volumeExtents(id)
 		if disks := extents.disks(); err == nil && !slices.Equal(disks, []uint32{d.number}) {
 			err = errdefs.Unavailable.Errorf(reason.DiskChanged,
-				"disk %d is another disk now: volume %s is on disk %d. Nothing was changed; try again", d.number, id, disks)
+				"disk %d is another disk now: volume %s is on disk %d; try again", d.number, id, disks)
 		}
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
-// GetTargetDisks returns the numbers of the disks of a target in ascending order, as the proto says.
+// GetTargetDisks returns the numbers of the disks of a target, as the proto says, in ascending order.
 func (s *ISCSI) GetTargetDisks(ctx context.Context, r *api.GetTargetDisksRequest) (*api.GetTargetDisksResponse, error) {
 	_, name, err := parseTarget(r)
 	if err != nil {
@@ -118,7 +118,7 @@ func (o *op) numberOf(device win32.ISCSIDevice) uint32 {
 }
 
 // DisconnectTarget flushes the disks of a target and logs out of it for good, as the proto says. A disk that may be in
-// use is: Windows does not show the disks of a session that has lost its connection.
+// use counts as one that is: Windows does not show the disks of a session that has lost its connection.
 func (s *ISCSI) DisconnectTarget(ctx context.Context,
 	r *api.DisconnectTargetRequest) (*api.DisconnectTargetResponse, error) {
 	_, name, err := parseTarget(r)

@@ -20,7 +20,8 @@ type Method struct {
 	Reads bool
 	// Limit is how long a call may take when its caller sets no shorter deadline.
 	Limit time.Duration
-	// Fresh: an identical call that runs may have looked too early, so a call joins only one that has not begun.
+	// Fresh: the result must not be older than the call, as that of a change which looks, waits or flushes, so it joins
+	// only an identical call that has not begun.
 	Fresh bool
 
 	// NewRequest returns an empty request of the method.

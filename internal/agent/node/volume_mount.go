@@ -21,7 +21,7 @@ func (v *Volumes) MountVolume(ctx context.Context, r *api.MountVolumeRequest) (*
 	return &api.MountVolumeResponse{}, v.atTarget(ctx, "MountVolume", r, (*op).mountVolume)
 }
 
-// UnmountVolume flushes a volume and unmounts it from a directory, as the proto says. A missing one is success.
+// UnmountVolume flushes a volume and unmounts it from a directory, as the proto says. A missing directory is success.
 func (v *Volumes) UnmountVolume(ctx context.Context, r *api.UnmountVolumeRequest) (*api.UnmountVolumeResponse, error) {
 	return &api.UnmountVolumeResponse{}, v.atTarget(ctx, "UnmountVolume", r,
 		func(o *op, id winpath.VolumeID, path winpath.Path) error {
