@@ -120,8 +120,8 @@ func (d *disk) setLayout(want win32.DriveLayout) error {
 	return nil
 }
 
-// replaceLayout writes another layout of the same style, for a disk that has become larger, or of the size that its table
-// has.
+// replaceLayout writes another layout of the same style, for a disk that has become larger, or of the size that its
+// table has.
 func (d *disk) replaceLayout(want win32.DriveLayout, sizeBytes int64) error {
 	var blocks []ondisk.Block
 	err := error(win32.ERROR_INVALID_PARAMETER)
