@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
@@ -24,13 +25,13 @@ import (
 func (n *Node) Save(to string, clone bool) error {
 	defer n.control()()
 	if !filepath.IsAbs(to) {
-		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, to)
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "%s is not an absolute path", to)
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%s is there already; name a new directory", to), err)
 	}
 	if _, ok := below(n.dir, to); ok {
-		return fmt.Errorf("%w: %s is in the state directory of the node itself", bundle.ErrInvalid, to)
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "%s is in the state directory of the node itself", to)
 	}
 	saved := n.state.clone()
 	if clone {
@@ -108,16 +109,16 @@ const (
 func (n *Node) PrepareRestore(from string) error {
 	defer n.control()()
 	if !filepath.IsAbs(from) {
-		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, from)
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "%s is not an absolute path", from)
 	}
 	if hostfiles.SameDir(from, n.dir) {
-		return fmt.Errorf("%w: %s is the state directory of the node itself", bundle.ErrInvalid, from)
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "%s is the state directory of the node itself", from)
 	}
 	if _, err := os.Lstat(from); err != nil {
 		return fmt.Errorf("no saved node is there, as csi-proxyctl node save makes them: %w", err)
 	}
 	if !Exists(from) {
-		return fmt.Errorf("%w: %s is not a saved node", bundle.ErrInvalid, from)
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "%s is not a saved node", from)
 	}
 	lock, err := hostfiles.LockDir(from) // it may be the state directory of a node that runs
 	if err != nil {
