@@ -175,6 +175,8 @@ func TestRefusedPaths(t *testing.T) {
 		code   codes.Code
 		reason string
 	}{
+		{"mount no volume", n.MountVolume(`\\?\Volume{11111111-2222-3333-4444-555555555555}\`, missing), codes.NotFound,
+			reason.VolumeNotFound},
 		{"mount over another volume", n.MountVolume(other, mount), failed, reason.OtherVolumeMounted},
 		{"mount over a link", n.MountVolume(id, link), failed, reason.LinkRefused},
 		{"mount over files", n.MountVolume(id, full), failed, reason.DirectoryNotEmpty},
