@@ -47,7 +47,7 @@ func TestKernelCalls(t *testing.T) {
 	}
 	for _, e := range all {
 		if !known[e.Method] {
-			t.Errorf("there is no method %s", e.Method)
+			t.Errorf("an example of an unknown method %s", e.Method)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func compareCalls(t *testing.T, all []examples.Example, group string, methods pr
 		})
 		if len(ofMethod) == 0 {
 			if group != steps {
-				t.Errorf("there is no example of %s", name)
+				t.Errorf("the method %s has no example", name)
 			}
 			continue
 		}
