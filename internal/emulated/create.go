@@ -61,15 +61,11 @@ func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 		if err != nil {
 			return fmt.Errorf("disk %d: %w", record.Number, err)
 		}
-		letter := record.Letter
-		if record.System {
-			letter = "C"
-		}
-		if letter != "" {
-			made.Letters = append(made.Letters, letterState{Letter: letter, Volume: id})
+		if record.Letter != "" {
+			made.Letters = append(made.Letters, letterState{Letter: record.Letter, Volume: id})
 		}
 	}
-	boot := slices.IndexFunc(made.Disks, func(d bundle.Record) bool { return d.Boot })
-	made.BootImage = made.Disks[max(boot, 0)].Image // else of the system disk
+	boot := 1 + slices.IndexFunc(made.Disks[1:], func(d bundle.Record) bool { return d.Boot })
+	made.BootImage = made.Disks[boot].Image // else of the system disk
 	return nil
 }

@@ -36,10 +36,7 @@ func (d *disk) createDisk(want win32.CreateDisk) error {
 	if d.node.disks.identities(d)[want.DiskID] || want.MaxPartitionCount > 128 {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	t, err := ondisk.NewGPT(want.DiskID, int(d.record.SectorSize), d.image.Size)
-	if err != nil {
-		return win32.ERROR_INVALID_PARAMETER
-	}
+	t := ondisk.NewGPT(want.DiskID, int(d.record.SectorSize), d.image.Size)
 	s := d.node.state.Switches
 	if s.MSR == scenario.MSRImmediate {
 		t = d.withMSR(t)
@@ -71,7 +68,7 @@ func (d *disk) withMSR(t *ondisk.GPT) *ondisk.GPT {
 		StartingOffset: from, Length: msrEnd - from,
 	})
 	isMSR := func(p win32.Partition) bool { return p.Type == win32.PartitionMSR }
-	if slices.ContainsFunc(t.Partitions, isMSR) || next.Check() != nil {
+	if slices.ContainsFunc(t.Partitions, isMSR) || !next.Valid() {
 		return t
 	}
 	return &next
@@ -138,10 +135,7 @@ func (d *disk) replaceLayout(want win32.DriveLayout, sizeBytes int64) error {
 }
 
 func (d *disk) gptBlocks(want win32.DriveLayout, sizeBytes int64) ([]ondisk.Block, error) {
-	resized, first, err := d.resized(sizeBytes)
-	if err != nil {
-		return nil, err
-	}
+	resized, first := d.resized(sizeBytes)
 	others, t := d.node.disks.identities(d), *resized
 	old := t.Partitions
 	t.Partitions = nil
@@ -174,7 +168,7 @@ func (d *disk) gptBlocks(want win32.DriveLayout, sizeBytes int64) ([]ondisk.Bloc
 	if d.record.System && slices.ContainsFunc(old, lost) {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	if t.Check() != nil {
+	if !t.Valid() {
 		return nil, win32.ERROR_INVALID_PARAMETER
 	}
 	return append(first, t.Encode()...), nil

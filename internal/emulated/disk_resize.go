@@ -48,22 +48,23 @@ func (d *disk) updateProperties() error {
 
 // refreshTable moves the backup of the GPT to the end of the disk.
 func (d *disk) refreshTable(sizeBytes int64) error {
-	t, first, err := d.resized(sizeBytes)
-	if err != nil || first == nil {
-		return err
+	t, first := d.resized(sizeBytes)
+	if first == nil {
+		return nil
 	}
 	return d.write(append(first, t.Encode()...))
 }
 
 // resized returns the GPT with its backup at the end of a larger disk, and what is to be written before it: the old
 // backup becomes unreadable. Of a disk that is not larger, it is the GPT as it is; nil: there is none.
-func (d *disk) resized(sizeBytes int64) (t *ondisk.GPT, first []ondisk.Block, err error) {
+func (d *disk) resized(sizeBytes int64) (t *ondisk.GPT, first []ondisk.Block) {
 	t = d.layout.GPT
 	if t == nil || uint64(sizeBytes/d.sectorSize()) <= t.Sectors {
-		return t, nil, nil
+		return t, nil
 	}
 	moved := *t
-	return &moved, []ondisk.Block{t.BackupBlock()}, moved.Resize(sizeBytes)
+	moved.Resize(sizeBytes)
+	return &moved, []ondisk.Block{t.BackupBlock()}
 }
 
 // growPartition is IOCTL_DISK_GROW_PARTITION.

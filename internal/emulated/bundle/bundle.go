@@ -121,7 +121,7 @@ func Make(h *hostfiles.Host, home string, r Record, apart bool) (id guid.GUID, e
 	if err := createImage(h, filepath.Join(temporary, ImageFile), r); err != nil {
 		return id, err
 	}
-	if bool(r.Formatted) || r.System {
+	if r.Formatted {
 		if id, err = createFormattedDisk(h, temporary, r); err != nil {
 			return id, err
 		}

@@ -45,10 +45,7 @@ const MSRName = "Microsoft reserved partition"
 // createGPT makes the reserved partitions and, after them, a basic data partition.
 func createGPT(im *Image, record Record) (guid.GUID, error) {
 	const mib = 1 << 20
-	t, err := ondisk.NewGPT(ondisk.NewGUID(), int(record.SectorSize), im.Size)
-	if err != nil {
-		return guid.GUID{}, err
-	}
+	t := ondisk.NewGPT(ondisk.NewGUID(), int(record.SectorSize), im.Size)
 	from := int64(mib)
 	add := func(kind guid.GUID, name string, to int64, attributes uint64) win32.Partition {
 		p := win32.Partition{Number: uint32(len(t.Partitions)) + 1, Type: kind, ID: ondisk.NewGUID(), Name: name,
@@ -57,16 +54,13 @@ func createGPT(im *Image, record Record) (guid.GUID, error) {
 		return p
 	}
 	reserved := int64(15 * mib)
-	if record.System || record.Boot {
+	if record.Boot {
 		add(win32.PartitionEFISystem, "EFI system partition", from+100*mib, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
 		reserved = 16 * mib
 	}
 	add(win32.PartitionMSR, MSRName, from+reserved, win32.GPT_BASIC_DATA_ATTRIBUTE_NO_DRIVE_LETTER)
 	end := int64(t.LastUsable+1) * int64(record.SectorSize)
 	last := add(win32.PartitionBasicData, "Basic data partition", end/mib*mib, 0)
-	if err := t.Check(); err != nil {
-		return guid.GUID{}, err
-	}
 	return last.ID, im.Write(append(t.Encode(), record.newFileSystem(last.StartingOffset, last.Length)...))
 }
 
@@ -78,7 +72,7 @@ func createMBR(im *Image, record Record) (guid.GUID, error) {
 	m := ondisk.MBR{Signature: uint32(ondisk.NewSerial()) | 1} // 0 would mean none
 	var blocks []ondisk.Block
 	from, data := int64(mib), 0
-	if record.System || record.Boot {
+	if record.Boot {
 		m.Partitions[0] = win32.Partition{MBRType: ifs, Boot: true, StartingOffset: mib, Length: 100 * mib}
 		blocks = ondisk.NewNTFS(sector, mib, 100*mib)
 		from, data = 101*mib, 1

@@ -85,13 +85,15 @@ func (t *GPT) header(array []byte, self, other, arrayLBA uint64) []byte {
 
 // encodeArray returns the entry array, padded to whole sectors.
 func (t *GPT) encodeArray() []byte {
-	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
+	entries := make([]rawEntry, t.Slots)
 	for _, p := range t.Partitions {
 		first := uint64(p.StartingOffset) / uint64(t.SectorSize)
-		e := rawEntry{Type: p.Type, ID: p.ID, First: first, Last: first + uint64(p.Length)/uint64(t.SectorSize) - 1,
+		e := &entries[p.Number-1]
+		*e = rawEntry{Type: p.Type, ID: p.ID, First: first, Last: first + uint64(p.Length)/uint64(t.SectorSize) - 1,
 			Attributes: p.Attributes}
 		copy(e.Name[:], utf16.Encode([]rune(p.Name)))
-		copy(b[(p.Number-1)*entrySize:], cstruct.Encode(e))
 	}
+	b := make([]byte, t.arraySectors()*uint64(t.SectorSize))
+	copy(b, cstruct.Encode(entries))
 	return b
 }

@@ -40,9 +40,8 @@ func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (La
 	m, protective, ok := parseMBR(first, size)
 	switch {
 	case ok && protective:
-		t, err := readGPT(r, sectorSize, size)
-		if err == nil {
-			l.Style, l.GPT = win32.PARTITION_STYLE_GPT, t
+		if l.GPT = readGPT(r, sectorSize, size); l.GPT != nil {
+			l.Style = win32.PARTITION_STYLE_GPT
 		}
 	case ok:
 		l.Style, l.MBR = win32.PARTITION_STYLE_MBR, m

@@ -39,9 +39,10 @@ func (s *Scenario) Check() error {
 	if err := s.Switches.Check(); err != nil {
 		return strictyaml.At(err, "switches")
 	}
-	if d := s.SystemDisk; d.Offline || d.ReadOnly || d.Protected || bool(d.Formatted) || d.Boot || d.Letter != "" {
-		return strictyaml.At(errors.New("offline, readOnly, protected, content, boot and letter cannot be set for the "+
-			"system disk"), "systemDisk")
+	if d := s.SystemDisk; d.Offline || d.ReadOnly || d.Protected || bool(d.Formatted) || d.FileSystem != 0 || d.Boot ||
+		d.Letter != "" {
+		return strictyaml.At(errors.New("offline, readOnly, protected, content, fileSystem, boot and letter cannot be set "+
+			"for the system disk"), "systemDisk")
 	}
 	for i, path := range s.PageFiles {
 		if _, err := ntpath.ParseWin32(path); err != nil {
@@ -80,11 +81,13 @@ func (s *Scenario) Check() error {
 
 // Records returns the records of the disks, the system disk first.
 func (s *Scenario) Records() (made []bundle.Record, err error) {
-	record, err := s.SystemDisk.Record(nil, s.Switches.OfflineDisksReadOnly)
+	system := s.SystemDisk
+	system.Formatted, system.Boot = true, true
+	record, err := system.Record(nil, s.Switches.OfflineDisksReadOnly)
 	if err != nil {
 		return nil, strictyaml.At(err, "systemDisk")
 	}
-	record.System = true
+	record.System, record.Letter = true, "C"
 	made = append(made, record)
 	for i, spec := range s.Disks {
 		if record, err = spec.Record(made, s.Switches.OfflineDisksReadOnly); err != nil {
