@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -140,7 +141,7 @@ func (r Record) sameAddress(o Record) bool {
 }
 
 // ErrInvalid means that a Spec is not valid.
-var ErrInvalid = errors.New("invalid disk")
+var ErrInvalid = errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid disk")
 
 // CompleteFromImage fills in the size of a disk that is a copy of an image.
 func (s *Spec) CompleteFromImage() error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -18,10 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
 // control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
@@ -93,18 +88,10 @@ func controlError(err error) error {
 		e.Class, e.Reason = classed.Class, classed.Reason
 	case errors.As(err, &written): // of a document, which has no lines
 		e.Class, e.Reason, e.Message = errdefs.InvalidArgument, "INVALID_ARGUMENT", written.Problem
-	case isAny(err, smb.ErrNoSuch, services.ErrNoSuch, win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND,
-		fs.ErrNotExist):
+	case errdefs.IsMissing(err), errors.Is(err, fs.ErrNotExist):
 		e.Class, e.Reason = errdefs.NotFound, "NOT_FOUND"
-	case errors.Is(err, faults.ErrInvalid):
-		e.Class, e.Reason = errdefs.InvalidArgument, "INVALID_FAULT"
-	case isAny(err, bundle.ErrInvalid, smb.ErrInvalid, services.ErrInvalid, win32.ERROR_INVALID_PARAMETER,
-		win32.ERROR_INVALID_NAME):
+	case errdefs.HasCode(err, win32.ERROR_INVALID_PARAMETER, win32.ERROR_INVALID_NAME):
 		e.Class, e.Reason = errdefs.InvalidArgument, "INVALID_ARGUMENT"
 	}
 	return e
-}
-
-func isAny(err error, targets ...error) bool {
-	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }

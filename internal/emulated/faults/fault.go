@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -36,7 +37,7 @@ type fault struct {
 
 var (
 	// ErrInvalid is in the chain of every error of Check.
-	ErrInvalid = errors.New("impossible fault")
+	ErrInvalid = errdefs.InvalidArgument.Errorf("INVALID_FAULT", "impossible fault")
 	// ErrNoCrash means that the process does not belong to the node alone.
 	ErrNoCrash = errors.New("the agent is part of another process and cannot crash alone")
 )

@@ -3,10 +3,10 @@
 package services
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
@@ -154,9 +154,9 @@ func (all List) boot(s *Service) bool {
 
 var (
 	// ErrNoSuch means that there is no service of the name.
-	ErrNoSuch = errors.New("no such service")
+	ErrNoSuch = errdefs.NotFound.Errorf("NOT_FOUND", "no such service")
 	// ErrInvalid means that a change of a service is not valid.
-	ErrInvalid = errors.New("invalid service")
+	ErrInvalid = errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid service")
 )
 
 // Set changes a service at once, as a failure or an administrator does. Another state that is pending begins now.

@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
@@ -74,10 +74,10 @@ type Mapping struct {
 }
 
 // ErrInvalid means that the description of a file server or account is not valid.
-var ErrInvalid = errors.New("invalid file server or account")
+var ErrInvalid = errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid file server or account")
 
 // ErrNoSuch means that there is no file server or account of the name.
-var ErrNoSuch = errors.New("no such file server or account")
+var ErrNoSuch = errdefs.NotFound.Errorf("NOT_FOUND", "no such file server or account")
 
 // NewState returns the state of a new node, which has no mapping.
 func NewState(servers []Server, users []User) State {
