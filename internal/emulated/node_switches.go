@@ -25,7 +25,7 @@ func (n *Node) SetSwitch(name, answer string) error {
 	_, err := strictyaml.Decode("", []byte(known.Name+": "+answer), &next)
 	if err != nil || strings.ContainsAny(answer, "\r\n") || next.Check() != nil {
 		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid answer: %s is %q; it must be one of these: %s",
-			known.Name, answer, known.Form)
+			known.Name, answer, strings.Join(known.Answers, ", "))
 	}
 	if err := n.update(func(s *state) { s.Switches = next }); err != nil {
 		return err

@@ -32,16 +32,15 @@ type service struct {
 // serviceState is a state as SERVICE_STATUS_PROCESS numbers it.
 type serviceState uint32
 
-// states returns the words of the states, from SERVICE_STOPPED on.
+// states returns the words of the states.
 func states() []string {
-	return []string{"stopped", "start-pending", "stop-pending", "running", "continue-pending", "pause-pending", "paused"}
+	return []string{win32.SERVICE_STOPPED: "stopped", "start-pending", "stop-pending", "running", "continue-pending",
+		"pause-pending", "paused"}
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (s *serviceState) UnmarshalYAML(decode func(any) error) error {
-	err := setting.DecodeWord(s, decode, states()...)
-	*s++
-	return err
+	return setting.DecodeWord(s, decode, states()...)
 }
 
 // portal is an iSCSI portal in a document, as in scenario files but for whether the node reaches it now.

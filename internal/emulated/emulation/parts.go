@@ -98,7 +98,7 @@ func users(n *emulated.Node) []any {
 // serviceList returns the services, with what Change changes.
 func serviceList(n *emulated.Node) []any {
 	return listed(n.Surroundings().Services, func(s services.Service) any {
-		return map[string]any{"name": s.Name, "state": states()[s.State-1],
+		return map[string]any{"name": s.Name, "state": states()[s.State],
 			"start": s.StartType.String(), "pendingQueries": s.PendingQueries}
 	})
 }

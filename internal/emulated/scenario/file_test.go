@@ -265,7 +265,7 @@ func TestScenarioErrorsSayTheLine(t *testing.T) {
 		{"model of a SCSI disk", disk("model: x"), "f:2: disks[0]: invalid disk: a model needs busType: nvme"},
 		{"long model", disk("model: '" + strings.Repeat("x", 41) + "'\n  busType: nvme"),
 			"f:2: disks[0]: invalid disk: the model must be at most 40 printable ASCII characters"},
-		{"switches", "switches:\n  attributesVersion: 17\n", "f:1: switches: attributesVersion is 17, not 16 or 40"},
+		{"switches", "switches:\n  attributesVersion: 17\n", `f:2: switches.attributesVersion: it is "17"; it must be one of 16, 40`},
 		{"word of a switch", "switches:\n  msr: later\n",
 			`f:2: switches.msr: it is "later"; it must be one of immediate, delayed, late, never`},
 		{"directory elsewhere", "directories:\n- 'C:\\a'\n- 'D:\\a'\n",

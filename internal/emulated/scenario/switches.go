@@ -3,15 +3,12 @@
 package scenario
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
 // The answers to MSR: when the Microsoft reserved partition appears after IOCTL_DISK_CREATE_DISK with a GPT.
@@ -26,77 +23,72 @@ const (
 // every combination. They are chosen when a node is made; SetSwitch changes one. docs/scenario-files.md has the
 // questions.
 type Switches struct {
-	AttributesVersion      uint32 `yaml:"attributesVersion" form:"16 or 40"`
+	AttributesVersion      uint32 `yaml:"attributesVersion"`
 	CreateDiskClears       bool   `yaml:"createDiskClears"`
 	OfflineDisksReadOnly   bool   `yaml:"offlineDisksReadOnly"`
 	ClonesNeedWritable     bool   `yaml:"clonesNeedWritable"`
 	DetachNeedsOffline     bool   `yaml:"detachNeedsOffline"`
 	ZeroedDiskIsMBR        bool   `yaml:"zeroedDiskIsMBR"`
-	MSR                    string `yaml:"msr" form:"immediate, delayed, late, never"`
+	MSR                    string `yaml:"msr"`
 	GrowPartitionRefreshes bool   `yaml:"growPartitionRefreshes"`
 	VolumesArriveLate      bool   `yaml:"volumesArriveLate"`
 	AutomountOff           bool   `yaml:"automountOff"`
 	DisksInstallLate       bool   `yaml:"disksInstallLate"`
 	ExtendOneSectorLess    bool   `yaml:"extendOneSectorLess"`
-	LacksPrivileges        string `yaml:"lacksPrivileges" form:"none, or privileges separated by commas"`
+	LacksPrivileges        string `yaml:"lacksPrivileges"`
 	MountPointCallsDelete  bool   `yaml:"mountPointCallsDelete"`
 	MappingsOutliveReboot  bool   `yaml:"mappingsOutliveReboot"`
 	EmptyRootNotFound      bool   `yaml:"emptyRootNotFound"`
-	Timing                 string `yaml:"timing" form:"none, windows"`
+	Timing                 string `yaml:"timing"`
+}
+
+// answers are the allowed answers of the switches that are not true or false.
+var answers = map[string][]string{ // never changes
+	"attributesVersion": {"16", "40"},
+	"msr":               {MSRImmediate, MSRDelayed, MSRLate, MSRNever},
+	"lacksPrivileges":   append([]string{"none"}, KnownPrivileges()...), // or some of these, separated by commas
+	"timing":            {"none", TimingWindows},
 }
 
 // Check refuses answers that do not exist.
 func (s Switches) Check() error {
-	err := s.checkPrivileges()
 	for _, one := range s.List() {
-		if words := one.words(); !one.open() && !slices.Contains(words, one.Value) {
-			err = errors.Join(err, fmt.Errorf("%s is %s, not %s", one.Name, one.Value, strings.Join(words, " or ")))
+		given, allowed := []string{one.Value}, one.Answers
+		if one.Name == "lacksPrivileges" && one.Value != allowed[0] { // not none
+			given, allowed = strings.Split(one.Value, ","), allowed[1:]
+		}
+		for _, answer := range given {
+			if !slices.Contains(allowed, answer) {
+				return strictyaml.At(fmt.Errorf("it is %q; it must be one of %s", answer, strings.Join(allowed, ", ")), one.Name)
+			}
 		}
 	}
-	return err
+	return nil
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler. Words are in any case.
 func (s *Switches) UnmarshalYAML(decode func(any) error) error {
 	type plain Switches
-	if err := decode((*plain)(s)); err != nil {
-		return err
-	}
-	for i, one := range s.List() {
-		field := reflect.ValueOf(s).Elem().Field(i)
-		if field.Kind() != reflect.String || one.Value == "" || one.open() {
-			continue
-		}
-		words := one.words()
-		i, err := setting.WordIndex(one.Value, words...)
-		if err != nil {
-			return strictyaml.At(err, one.Name)
-		}
-		field.SetString(words[i])
-	}
-	return nil
+	err := decode((*plain)(s))
+	s.MSR, s.Timing = strings.ToLower(s.MSR), strings.ToLower(s.Timing)
+	return err
 }
 
 // A Switch is one of the Switches as text.
 type Switch struct {
-	Name  string // as in scenario files
-	Value string
-	Form  string // the allowed values: "true or false"
+	Name    string // as in scenario files
+	Value   string
+	Answers []string // the allowed ones
 }
-
-// words returns the answers of a switch that is not open.
-func (s Switch) words() []string {
-	return strings.Split(strings.ReplaceAll(s.Form, " or ", ", "), ", ")
-}
-
-// open reports whether a switch has more answers than a list names.
-func (s Switch) open() bool { return s.Name == "lacksPrivileges" }
 
 // List returns the switches as text, in their order.
 func (s Switches) List() (all []Switch) {
 	for field := range reflect.TypeFor[Switches]().Fields() {
-		value := fmt.Sprint(reflect.ValueOf(s).FieldByIndex(field.Index))
-		all = append(all, Switch{field.Tag.Get("yaml"), value, cmp.Or(field.Tag.Get("form"), "true or false")})
+		name, allowed := field.Tag.Get("yaml"), []string{"true", "false"}
+		if several, are := answers[name]; are {
+			allowed = several
+		}
+		all = append(all, Switch{name, fmt.Sprint(reflect.ValueOf(s).FieldByIndex(field.Index)), allowed})
 	}
 	return all
 }
@@ -111,28 +103,12 @@ const (
 	ManageVolume       = "SeManageVolumePrivilege"
 )
 
-// lacksNone is the answer of the switch lacksPrivileges for a process that has them all.
-const lacksNone = "none"
-
 // KnownPrivileges returns their names.
 func KnownPrivileges() []string { return []string{CreateSymbolicLink, LoadDriver, ManageVolume} }
 
 // LacksPrivilege reports whether the process does not have a privilege.
 func (s Switches) LacksPrivilege(privilege string) bool {
 	return slices.Contains(strings.Split(s.LacksPrivileges, ","), privilege)
-}
-
-func (s Switches) checkPrivileges() error {
-	if s.LacksPrivileges == lacksNone {
-		return nil
-	}
-	for name := range strings.SplitSeq(s.LacksPrivileges, ",") {
-		if !slices.Contains(KnownPrivileges(), name) {
-			return fmt.Errorf("lacksPrivileges names %q, not %s or one of %s", name, lacksNone,
-				strings.Join(KnownPrivileges(), ", "))
-		}
-	}
-	return nil
 }
 
 // TimingWindows is the answer to Timing by which calls take about as long as on a Windows node.

@@ -56,11 +56,12 @@ func parseSize(text string) (int64, bool) {
 	return int64(bytes), true
 }
 
-// WordIndex returns the index of a word, in any case, among the allowed ones.
-func WordIndex(word string, allowed ...string) (int, error) {
-	i := slices.IndexFunc(allowed, func(a string) bool { return strings.EqualFold(a, word) })
+// wordIndex returns the index of a word, in any case, among the allowed ones. An index without a word is no value.
+func wordIndex(word string, allowed ...string) (int, error) {
+	i := slices.IndexFunc(allowed, func(a string) bool { return a != "" && strings.EqualFold(a, word) })
 	if i < 0 {
-		return 0, fmt.Errorf("it is %q; it must be one of %s", word, strings.Join(allowed, ", "))
+		words := slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" })
+		return 0, fmt.Errorf("it is %q; it must be one of %s", word, strings.Join(words, ", "))
 	}
 	return i, nil
 }
@@ -71,7 +72,7 @@ func DecodeWord[T ~uint8 | ~uint32](to *T, decode func(any) error, allowed ...st
 	if err := decode(&word); err != nil {
 		return err
 	}
-	i, err := WordIndex(word, allowed...)
+	i, err := wordIndex(word, allowed...)
 	*to = T(i)
 	return err
 }
@@ -81,13 +82,12 @@ type BusType uint32
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (b *BusType) UnmarshalYAML(decode func(any) error) error {
-	var i uint8
-	err := DecodeWord(&i, decode, "scsi", "ata", "fibre", "usb", "raid", "iscsi", "sas", "sata", "virtual",
-		"filebackedvirtual", "spaces", "nvme")
-	*b = []BusType{win32.BusTypeScsi, win32.BusTypeAta, win32.BusTypeFibre, win32.BusTypeUsb, win32.BusTypeRAID,
-		win32.BusTypeiScsi, win32.BusTypeSas, win32.BusTypeSata, win32.BusTypeVirtual, win32.BusTypeFileBackedVirtual,
-		win32.BusTypeSpaces, win32.BusTypeNvme}[i]
-	return err
+	return DecodeWord(b, decode, []string{
+		win32.BusTypeScsi: "scsi", win32.BusTypeAta: "ata", win32.BusTypeFibre: "fibre", win32.BusTypeUsb: "usb",
+		win32.BusTypeRAID: "raid", win32.BusTypeiScsi: "iscsi", win32.BusTypeSas: "sas", win32.BusTypeSata: "sata",
+		win32.BusTypeVirtual: "virtual", win32.BusTypeFileBackedVirtual: "filebackedvirtual",
+		win32.BusTypeSpaces: "spaces", win32.BusTypeNvme: "nvme",
+	}...)
 }
 
 // Formatted is the content of a new disk: raw or formatted.
@@ -158,11 +158,11 @@ func (ids *Identifiers) UnmarshalYAML(decode func(any) error) error {
 
 func (f *Identifier) read(id *win32.StorageIdentifier) (err error) {
 	// StorageIdTypeVendorSpecific, StorageIdAssocDevice and so on, from 0
-	kind, err := WordIndex(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
+	kind, err := wordIndex(f.Type, "vendor", "t10", "eui64", "naa", "port", "portGroup", "lunGroup", "md5", "name")
 	if err != nil {
 		return strictyaml.At(err, "type")
 	}
-	association, err := WordIndex(cmp.Or(f.Association, "device"), "device", "port", "target")
+	association, err := wordIndex(cmp.Or(f.Association, "device"), "device", "port", "target")
 	if err != nil {
 		return strictyaml.At(err, "association")
 	}
