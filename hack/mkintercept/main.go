@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command mkintercept writes the methods of package kernel that pass calls through an interceptor: for each method of
-// the kernel's interfaces, a Call made of its parameters. Calls that open handles, and those on handles, are written by
-// hand. Besides, it lists the functions of all calls.
+// the kernel's interfaces, and of handles, a Call made of its parameters. Those with a directory among their parameters
+// are written by hand. Besides, it lists the functions of all calls.
 package main
 
 import (
@@ -26,9 +26,11 @@ type part struct {
 	argument   string
 	code       string
 	parameters string
+	input      string
+	output     string // a buffer that the call fills
 }
 
-var parts = map[string]part{ // by the names of parameters
+var parts = map[string]part{ // by the names of parameters, or of a method and its parameter
 	"mountPoint": {object: "mountPoint"}, "name": {object: "name"}, "remotePath": {object: "remotePath"},
 	"path": {object: "path"},
 	"root": {object: "root"}, "target": {object: "target"},
@@ -41,11 +43,17 @@ var parts = map[string]part{ // by the names of parameters
 		parameters: "portalName(login.Portal), login.InformationSpecified, login.AuthType"},
 	"initiator": {parameters: "initiator"}, "initiatorPort": {parameters: "initiatorPort"},
 	"provider": {code: "provider"}, "id": {parameters: "id"}, "requirePrivacy": {parameters: "requirePrivacy"},
-	"limit": {}, "userName": {}, "password": {}, "secret": {},
+	"RemoveISCSIPersistentTarget.portal": {parameters: "portalName(portal)"},
+	"access":                             {parameters: "access"},
+	"limit":                              {}, "userName": {}, "password": {}, "secret": {},
+	// of handles
+	"code": {code: "code"}, "class": {code: "class"}, "FinalPath.volumeName": {code: "volumeName"},
+	"in": {input: "in"}, "descriptor": {input: "descriptor"}, "ReadAt.offset": {parameters: "offset"},
+	"out": {parameters: "len(out)", output: "out"}, "p": {parameters: "len(p)", output: "p"},
 }
 
-// byHand are the methods that open handles, and one of which a portal is a parameter.
-var byHand = []string{"OpenDevice", "OpenFile", "RemoveISCSIPersistentTarget"}
+// byHand are the methods that take a directory.
+var byHand = []string{"OpenFile", "Rename"}
 
 func main() {
 	var methods bytes.Buffer
@@ -65,8 +73,8 @@ func main() {
 					}
 					name := m.Names[0].Name
 					functions = append(functions, strconv.Quote(name))
-					if spec.Name.Name != "Handle" && !slices.Contains(byHand, name) {
-						write(&methods, name, m.Type.(*ast.FuncType))
+					if !slices.Contains(byHand, name) {
+						write(&methods, spec.Name.Name == "Handle", name, m.Type.(*ast.FuncType))
 					}
 				}
 			}
@@ -82,8 +90,12 @@ func main() {
 	exit(os.WriteFile("intercept_generated.go", source, 0o644)) //nolint:gosec // a source file
 }
 
-// write writes one method.
-func write(to *bytes.Buffer, name string, method *ast.FuncType) {
+// write writes one method, of a handle or of the kernel.
+func write(to *bytes.Buffer, ofHandle bool, name string, method *ast.FuncType) {
+	receiver, k, wrapped, object := "k *intercepted", "k", "k.kernel", ""
+	if ofHandle {
+		receiver, k, wrapped, object = "h *interceptedHandle", "h.k", "h.handle", "h.object"
+	}
 	var declared, passed, results []string
 	for _, f := range method.Params.List {
 		for _, n := range f.Names {
@@ -96,30 +108,46 @@ func write(to *bytes.Buffer, name string, method *ast.FuncType) {
 		}
 	}
 	all := "(" + strings.Join(results, ", ") + ")"
-	fmt.Fprintf(to, "func (k *intercepted) %s(%s) %s {", name, strings.Join(declared, ", "), all)
-	call := fmt.Sprintf("Call{Function: %q%s}", name, fields(name, passed))
-	do := fmt.Sprintf("k.kernel.%s(%s)", name, strings.Join(passed, ", "))
+	fmt.Fprintf(to, "func (%s) %s(%s) %s {", receiver, name, strings.Join(declared, ", "), all)
+	learned := partOf(name, object, passed)
+	call := fmt.Sprintf("Call{Function: %q%s}", name, learned.fields())
+	do := fmt.Sprintf("%s.%s(%s)", wrapped, name, strings.Join(passed, ", "))
+	value, output := "v, w", "Space{v, w}"
 	switch {
+	case results[0] == "Handle":
+		fmt.Fprintf(to, " return k.open(%s, func() %s { return %s }) }\n", call, all, do)
+		return
+	case len(results) == 2 && learned.output == "":
+		fmt.Fprintf(to, " return returned(%s, %s, func() %s { return %s }) }\n", k, call, all, do)
+		return
+	case len(results) == 1 && learned.output == "":
+		fmt.Fprintf(to, " return %s.call(%s, func() error { return %s }) }\n", k, call, do)
+		return
 	case len(results) == 1:
-		fmt.Fprintf(to, " return k.call(%s, func() error { return %s }) }\n", call, do)
+		fmt.Fprintf(to, "\ncall := %s\ncall.Output = func() any { return %s }\n", call, learned.output)
+		fmt.Fprintf(to, "return %s.call(call, func() error { return %s })\n}\n", k, do)
+		return
 	case len(results) == 2:
-		fmt.Fprintf(to, " return returned(k, %s, func() %s { return %s }) }\n", call, all, do)
-	default:
-		output := "Space{v, w}"
-		if results[0] == "[]byte" {
-			output = "Array{v, w}"
-		}
-		fmt.Fprintf(to, "\nvar v %s\nvar w %s\n", results[0], results[1])
-		fmt.Fprintf(to, "call := %s\ncall.Output = func() any { return %s }\n", call, output)
-		fmt.Fprintf(to, "err := k.call(call, func() (err error) { v, w, err = %s; return err })\nreturn v, w, err\n}\n", do)
+		value, output = "n", fmt.Sprintf("%s[:min(n, len(%[1]s))]", learned.output)
+	case results[0] == "[]byte":
+		output = "Array{v, w}"
 	}
+	for i, v := range strings.Split(value, ", ") {
+		fmt.Fprintf(to, "\nvar %s %s", v, results[i])
+	}
+	fmt.Fprintf(to, "\ncall := %s\ncall.Output = func() any { return %s }\n", call, output)
+	fmt.Fprintf(to, "err := %s.call(call, func() (err error) { %s, err = %s; return err })\n", k, value, do)
+	fmt.Fprintf(to, "return %s, err\n}\n", value)
 }
 
-// fields returns the further fields of a method's Call.
-func fields(method string, names []string) (text string) {
-	var all part
+// partOf returns what an interceptor learns of all parameters of a method, on an object or on none.
+func partOf(method, object string, names []string) part {
+	all := part{object: object}
 	for _, name := range names {
-		p, known := parts[name]
+		p, known := parts[method+"."+name]
+		if !known {
+			p, known = parts[name]
+		}
 		if !known {
 			exit(fmt.Errorf("%s: it is not said what an interceptor learns of the parameter %s", method, name))
 		}
@@ -129,13 +157,19 @@ func fields(method string, names []string) (text string) {
 		if all.parameters != "" && p.parameters != "" {
 			all.parameters += ", "
 		}
-		all = part{all.object + p.object, all.argument + p.argument, all.code + p.code, all.parameters + p.parameters}
+		all = part{all.object + p.object, all.argument + p.argument, all.code + p.code, all.parameters + p.parameters,
+			all.input + p.input, all.output + p.output}
 	}
-	if all.parameters != "" {
-		all.parameters = "[]any{" + all.parameters + "}"
+	return all
+}
+
+// fields returns the further fields of a Call.
+func (p part) fields() (text string) {
+	if p.parameters != "" {
+		p.parameters = "[]any{" + p.parameters + "}"
 	}
 	for _, f := range [][2]string{
-		{"Object", all.object}, {"Argument", all.argument}, {"Code", all.code}, {"Parameters", all.parameters},
+		{"Object", p.object}, {"Argument", p.argument}, {"Code", p.code}, {"Input", p.input}, {"Parameters", p.parameters},
 	} {
 		if f[1] != "" {
 			text += ", " + f[0] + ": " + f[1]

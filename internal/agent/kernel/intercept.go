@@ -85,16 +85,11 @@ func (k *intercepted) call(call Call, f func() error) error {
 	return k.around(k.ctx, call, f)
 }
 
-// returned makes a call on a handle that returns a value.
+// returned makes a call that returns a value.
 func returned[T any](k *intercepted, call Call, f func() (T, error)) (value T, err error) {
 	call.Output = func() any { return value }
 	err = k.call(call, func() (err error) { value, err = f(); return err })
 	return value, err
-}
-
-func (k *intercepted) OpenDevice(path string, access uint32) (Handle, error) {
-	return k.open(Call{Function: "OpenDevice", Object: path, Parameters: []any{access}},
-		func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
 }
 
 func (k *intercepted) OpenFile(dir Handle, name string, how OpenOptions) (Handle, error) {
@@ -133,72 +128,10 @@ func sessionName(s win32.ISCSIUniqueID) string {
 	return fmt.Sprintf("%x-%x", s.AdapterUnique, s.AdapterSpecific)
 }
 
-func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32,
-	target string, portal []byte) error {
-	return k.call(Call{Function: "RemoveISCSIPersistentTarget", Object: target,
-		Parameters: []any{initiator, initiatorPort, portalName(portal)}}, func() error {
-		return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal)
-	})
-}
-
 type interceptedHandle struct {
 	k      *intercepted
 	handle Handle
 	object string
-}
-
-func (h *interceptedHandle) call(function string, code uint32) Call {
-	return Call{Function: function, Object: h.object, Code: code}
-}
-
-func (h *interceptedHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	call := h.call("DeviceIoControl", code)
-	call.Input, call.Parameters = in, []any{len(out)}
-	call.Output = func() any { return out[:min(n, len(out))] }
-	err = h.k.call(call, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
-	return n, err
-}
-
-func (h *interceptedHandle) ReadAt(p []byte, offset int64) (n int, err error) {
-	call := h.call("ReadAt", 0)
-	call.Parameters, call.Output = []any{len(p), offset}, func() any { return p[:n] }
-	err = h.k.call(call, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
-	return n, err
-}
-
-func (h *interceptedHandle) Flush() error { return h.k.call(h.call("Flush", 0), h.handle.Flush) }
-
-func (h *interceptedHandle) FinalPath(volumeName uint32) (string, error) {
-	return returned(h.k, h.call("FinalPath", volumeName),
-		func() (string, error) { return h.handle.FinalPath(volumeName) })
-}
-
-func (h *interceptedHandle) Information(class uint32, out []byte) error {
-	call := h.call("Information", class)
-	call.Parameters, call.Output = []any{len(out)}, func() any { return out }
-	return h.k.call(call, func() error { return h.handle.Information(class, out) })
-}
-
-func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
-	call := h.call("SetInformation", class)
-	call.Input = in
-	return h.k.call(call, func() error { return h.handle.SetInformation(class, in) })
-}
-
-func (h *interceptedHandle) FsInformation(class uint32, out []byte) error {
-	call := h.call("FsInformation", class)
-	call.Parameters, call.Output = []any{len(out)}, func() any { return out }
-	return h.k.call(call, func() error { return h.handle.FsInformation(class, out) })
-}
-
-func (h *interceptedHandle) AccessList() ([]byte, error) {
-	return returned(h.k, h.call("AccessList", 0), h.handle.AccessList)
-}
-
-func (h *interceptedHandle) SetAccessList(descriptor []byte) error {
-	call := h.call("SetAccessList", 0)
-	call.Input = descriptor
-	return h.k.call(call, func() error { return h.handle.SetAccessList(descriptor) })
 }
 
 func (h *interceptedHandle) Rename(dir Handle, name string) error {

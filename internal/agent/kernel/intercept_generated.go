@@ -15,6 +15,9 @@ func (k *intercepted) DiskInterfaces() ([]string, error) {
 func (k *intercepted) AdapterInterfaces() ([]string, error) {
 	return returned(k, Call{Function: "AdapterInterfaces"}, func() ([]string, error) { return k.kernel.AdapterInterfaces() })
 }
+func (k *intercepted) OpenDevice(path string, access uint32) (Handle, error) {
+	return k.open(Call{Function: "OpenDevice", Object: path, Parameters: []any{access}}, func() (Handle, error) { return k.kernel.OpenDevice(path, access) })
+}
 func (k *intercepted) ReenumerateDevices() error {
 	return k.call(Call{Function: "ReenumerateDevices"}, func() error { return k.kernel.ReenumerateDevices() })
 }
@@ -35,6 +38,45 @@ func (k *intercepted) QueryAttributes(path string) error {
 }
 func (k *intercepted) SystemWindowsDirectory() (string, error) {
 	return returned(k, Call{Function: "SystemWindowsDirectory"}, func() (string, error) { return k.kernel.SystemWindowsDirectory() })
+}
+func (h *interceptedHandle) DeviceIoControl(code uint32, in []byte, out []byte) (int, error) {
+	var n int
+	call := Call{Function: "DeviceIoControl", Object: h.object, Code: code, Input: in, Parameters: []any{len(out)}}
+	call.Output = func() any { return out[:min(n, len(out))] }
+	err := h.k.call(call, func() (err error) { n, err = h.handle.DeviceIoControl(code, in, out); return err })
+	return n, err
+}
+func (h *interceptedHandle) ReadAt(p []byte, offset int64) (int, error) {
+	var n int
+	call := Call{Function: "ReadAt", Object: h.object, Parameters: []any{len(p), offset}}
+	call.Output = func() any { return p[:min(n, len(p))] }
+	err := h.k.call(call, func() (err error) { n, err = h.handle.ReadAt(p, offset); return err })
+	return n, err
+}
+func (h *interceptedHandle) Flush() error {
+	return h.k.call(Call{Function: "Flush", Object: h.object}, func() error { return h.handle.Flush() })
+}
+func (h *interceptedHandle) FinalPath(volumeName uint32) (string, error) {
+	return returned(h.k, Call{Function: "FinalPath", Object: h.object, Code: volumeName}, func() (string, error) { return h.handle.FinalPath(volumeName) })
+}
+func (h *interceptedHandle) Information(class uint32, out []byte) error {
+	call := Call{Function: "Information", Object: h.object, Code: class, Parameters: []any{len(out)}}
+	call.Output = func() any { return out }
+	return h.k.call(call, func() error { return h.handle.Information(class, out) })
+}
+func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
+	return h.k.call(Call{Function: "SetInformation", Object: h.object, Code: class, Input: in}, func() error { return h.handle.SetInformation(class, in) })
+}
+func (h *interceptedHandle) FsInformation(class uint32, out []byte) error {
+	call := Call{Function: "FsInformation", Object: h.object, Code: class, Parameters: []any{len(out)}}
+	call.Output = func() any { return out }
+	return h.k.call(call, func() error { return h.handle.FsInformation(class, out) })
+}
+func (h *interceptedHandle) AccessList() ([]byte, error) {
+	return returned(h.k, Call{Function: "AccessList", Object: h.object}, func() ([]byte, error) { return h.handle.AccessList() })
+}
+func (h *interceptedHandle) SetAccessList(descriptor []byte) error {
+	return h.k.call(Call{Function: "SetAccessList", Object: h.object, Input: descriptor}, func() error { return h.handle.SetAccessList(descriptor) })
 }
 func (k *intercepted) VolumeNames() ([]string, error) {
 	return returned(k, Call{Function: "VolumeNames"}, func() ([]string, error) { return k.kernel.VolumeNames() })
@@ -114,6 +156,9 @@ func (k *intercepted) ISCSIPersistentLogins() ([]byte, int, error) {
 	call.Output = func() any { return Array{v, w} }
 	err := k.call(call, func() (err error) { v, w, err = k.kernel.ISCSIPersistentLogins(); return err })
 	return v, w, err
+}
+func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error {
+	return k.call(Call{Function: "RemoveISCSIPersistentTarget", Object: target, Parameters: []any{initiator, initiatorPort, portalName(portal)}}, func() error { return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal) })
 }
 func (k *intercepted) LoginISCSITarget(login ISCSILogin) (win32.ISCSIUniqueID, error) {
 	return returned(k, Call{Function: "LoginISCSITarget", Object: login.Target, Parameters: []any{portalName(login.Portal), login.InformationSpecified, login.AuthType}}, func() (win32.ISCSIUniqueID, error) { return k.kernel.LoginISCSITarget(login) })
