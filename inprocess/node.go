@@ -32,6 +32,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 )
 
 // Options adjusts Open. The zero value works as an agent without flags does.
@@ -106,7 +107,7 @@ func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
 	}
 	o.Logger = o.logger()
 	n.EnablePrivileges(klog.NewContext(context.Background(), o.Logger))
-	local := server.NewLocal(append(apis.All(n), readOnlyEndpoint(n.For(operation.Everything()).Disks)),
+	local := local.New(append(apis.All(n), readOnlyEndpoint(n.For(operation.Everything()).Disks)),
 		server.Options{Logger: o.Logger})
 	opened := &Node{node: n, readOnly: csiproxy.Typed(local, "disk")}
 	opened.client = csiproxy.Over(connection{local, opened})
@@ -115,7 +116,7 @@ func open(k kernel.Kernel, recordsDir string, o Options) (*Node, error) {
 
 // A connection is that of a node's client.
 type connection struct {
-	*server.Local
+	*local.Connection
 	node *Node
 }
 

@@ -20,12 +20,13 @@ type room struct {
 // rooms are all there are below internal.
 var rooms = []room{
 	{"internal/agent", "what runs as SYSTEM on a node", ".", "./cmd/csi-proxy", nil},
+	{"internal/local", "what calls the node's operations in its own process", ".", "", []string{"internal/agent"}},
 	{"internal/operator", "what looks at a node, real or emulated, for an operator", "cmd/csi-proxyctl", ".",
 		[]string{"internal/agent"}},
 	{"internal/emulated", "a Windows node made of files", ".", "./cmd/csi-proxy-emulated",
-		[]string{"internal/agent", "internal/operator"}},
+		[]string{"internal/agent", "internal/local", "internal/operator"}},
 	{"internal/testing", "what only tests link", ".", "",
-		[]string{"internal/agent", "internal/operator", "internal/emulated", "csiproxytest"}},
+		[]string{"internal/agent", "internal/local", "internal/operator", "internal/emulated", "csiproxytest"}},
 }
 
 // shared are the packages of the client, besides messages, that the agent links.
@@ -70,8 +71,8 @@ func TestBorder(t *testing.T) {
 
 // roomOf returns the room of a package of the root's module; csiproxytest is one.
 func roomOf(name string) string {
-	for _, folder := range []string{"csiproxytest", "internal/agent", "internal/operator", "internal/emulated",
-		"internal/testing"} {
+	for _, folder := range []string{"csiproxytest", "internal/agent", "internal/local", "internal/operator",
+		"internal/emulated", "internal/testing"} {
 		if name == folder || strings.HasPrefix(name, folder+"/") {
 			return folder
 		}

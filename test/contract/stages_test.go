@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -43,7 +44,7 @@ func TestConcurrentStages(t *testing.T) {
 				return k.TakeTime(ctx, call, do)
 			}})
 		caller.OK(t, err)
-		c := caller.By(t, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.Background()})))
+		c := caller.By(t, csiproxy.Over(local.New(apis.All(n), server.Options{Logger: klog.Background()})))
 		n.EnablePrivileges(t.Context())
 		caller.OK(t, k.SetSwitch("timing", "windows"))
 		for i := range pods + 1 {

@@ -20,6 +20,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -91,7 +92,7 @@ func (q *inquiry) agent() *caller.Calls {
 	n, err := node.New(q.Kernel, node.Config{WorkingDirs: []string{mountParent}})
 	q.check(err)
 	n.EnablePrivileges(q.Context())
-	return caller.By(q, csiproxy.Over(server.NewLocal(apis.All(n), server.Options{Logger: klog.Background()})))
+	return caller.By(q, csiproxy.Over(local.New(apis.All(n), server.Options{Logger: klog.Background()})))
 }
 
 func unusualDisks(t *testing.T, s Subject) {

@@ -107,13 +107,6 @@ func (c *call) acquire(ctx context.Context) (err error) {
 	return err
 }
 
-// Cut closes the connection of the call that a context belongs to, whose client gets no answer.
-func Cut(ctx context.Context) {
-	if c := callOf(ctx); c != nil && c.conn != nil {
-		_ = c.conn.Close() // whatever this returns, the client sees a closed connection
-	}
-}
-
 // RequestID returns the id of the call that a context belongs to, even one that outlives the call; "" without a call.
 func RequestID(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {

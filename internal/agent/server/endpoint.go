@@ -32,15 +32,17 @@ type Service struct {
 type Method struct {
 	Name string
 	// Limit is how long a call may take when the caller sets no shorter deadline.
-	Limit time.Duration
-
-	call func(ctx context.Context, decode func(any) error) (any, error)
+	Limit  time.Duration
+	Handle Handler
 }
+
+// A Handler answers one call, whose request decode reads.
+type Handler func(ctx context.Context, decode func(any) error) (response any, err error)
 
 // NewMethod returns a method that takes a message such as request makes, and answers with one message.
 func NewMethod(name string, limit time.Duration, request func() proto.Message,
 	handle func(context.Context, proto.Message) (proto.Message, error)) Method {
-	return Method{Name: name, Limit: limit, call: func(ctx context.Context, decode func(any) error) (any, error) {
+	return Method{Name: name, Limit: limit, Handle: func(ctx context.Context, decode func(any) error) (any, error) {
 		request := request()
 		if err := decode(request); err != nil {
 			return nil, err // a status already
@@ -68,8 +70,8 @@ func Unary[Request, Response any](name string, limit time.Duration,
 
 // Through returns the method as an old version has it: its messages are converted to this method's and back.
 func (m Method) Through(mapping *versions.Mapping) Method {
-	hub := m.call
-	m.call = func(ctx context.Context, decode func(any) error) (any, error) {
+	hub := m.Handle
+	m.Handle = func(ctx context.Context, decode func(any) error) (any, error) {
 		response, err := hub(ctx, func(request any) error { return mapping.RequestUp(decode, request) })
 		if err != nil {
 			return nil, err
@@ -79,34 +81,31 @@ func (m Method) Through(mapping *versions.Mapping) Method {
 	return m
 }
 
-// Around returns the method with each call inside a function, which makes it by do or fails it on purpose. Recording
-// and counting stand around both, so that they show what the caller sees.
-func (m Method) Around(f func(ctx context.Context, do func() error) error) Method {
-	inner := m.call
-	m.call = func(ctx context.Context, decode func(any) error) (response any, err error) {
-		err = f(ctx, func() (err error) { response, err = inner(ctx, decode); return err })
-		return response, err
-	}
-	return m
-}
-
-// description returns the service in the form that grpc.Server takes. Decoding happens inside the interceptors, so that
-// a malformed request is logged and counted like every other failure; the interceptors never see the request.
-func (s Service) description() *grpc.ServiceDesc {
+// description returns the service in the form that grpc.Server takes.
+func (s Service) description(p *interceptors) *grpc.ServiceDesc {
 	desc := &grpc.ServiceDesc{ServiceName: s.Name}
 	for _, m := range s.Methods {
-		info := &grpc.UnaryServerInfo{FullMethod: s.Path(m)}
+		handle := p.around(s.Path(m), m.Handle)
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{
 			MethodName: m.Name,
-			Handler: func(_ any, ctx context.Context, decode func(any) error,
-				intercept grpc.UnaryServerInterceptor) (any, error) {
-				return intercept(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
-					return m.call(ctx, recordRequest(ctx, decodeRequest(decode)))
-				})
+			Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				return handle(ctx, decodeRequest(decode))
 			},
 		})
 	}
 	return desc
+}
+
+// InProcess returns the handlers of an endpoint's methods, by their paths, for clients in the same process. Calls are
+// audited, counted and their errors mapped as over a socket, but the limits of clients do not apply.
+func InProcess(e Endpoint, o Options) map[string]Handler {
+	p, handlers := newInterceptors(e, o.complete()), map[string]Handler{}
+	for _, service := range e.Services {
+		for _, m := range service.Methods {
+			handlers[service.Path(m)] = p.around(service.Path(m), m.Handle)
+		}
+	}
+	return handlers
 }
 
 // Path returns the full path of a method on the wire: "/v1.Disk/ListDiskIDs".

@@ -43,36 +43,42 @@ func newInterceptors(e Endpoint, o Options) *interceptors {
 	return p
 }
 
-// unary is the interceptor of unary calls. Recording and counting stand outside: they show what the caller sees.
-func (p *interceptors) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo,
-	next grpc.UnaryHandler) (any, error) {
-	return p.count(ctx, request, info, func(ctx context.Context, request any) (any, error) {
-		return p.serve(ctx, request, info, next)
-	})
+// around returns a method's handler inside the interceptors. Recording and counting stand outside: they show what the
+// caller sees. Decoding happens inside, so that a malformed request is logged and counted like every other failure; the
+// interceptors never see the request.
+func (p *interceptors) around(method string, inner Handler) Handler {
+	info := &grpc.UnaryServerInfo{FullMethod: method}
+	return func(ctx context.Context, decode func(any) error) (any, error) {
+		return p.count(ctx, nil, info, func(ctx context.Context, _ any) (any, error) {
+			return p.serve(ctx, method, func(ctx context.Context) (any, error) {
+				return inner(ctx, recordRequest(ctx, decode))
+			})
+		})
+	}
 }
 
-func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryServerInfo,
-	next grpc.UnaryHandler) (any, error) {
+func (p *interceptors) serve(ctx context.Context, method string,
+	next func(context.Context) (any, error)) (any, error) {
 	begin := time.Now()
 	// for calls in this process; over a connection, deadline has set the limit already
-	ctx, cancel := context.WithTimeout(ctx, p.limits[info.FullMethod])
+	ctx, cancel := context.WithTimeout(ctx, p.limits[method])
 	defer cancel()
 	ctx, c := newCall(ctx, p.Logger)
 	c.stop = p.stop
-	rule, refusal := p.authorize(c, info.FullMethod)
-	c.record(p.Recorders, CallInfo{RequestID: c.id, Endpoint: p.endpoint.Name, Method: info.FullMethod,
+	rule, refusal := p.authorize(c, method)
+	c.record(p.Recorders, CallInfo{RequestID: c.id, Endpoint: p.endpoint.Name, Method: method,
 		Client: c.client(), Rule: rule})
 	response, err := any(nil), refusal
 	if err == nil {
 		response, err = admit(errdefs.WithGaps(ctx, func(why string) {
 			_ = grpc.SetTrailer(ctx, metadata.Pairs(errdefs.GapsTrailer, why)) // fails only when the answer was sent already
-		}), c, request, info, next)
+		}), c, method, next)
 	}
-	p.decided(ctx, c, info.FullMethod, err)
+	p.decided(ctx, c, method, err)
 	took := time.Since(begin)
-	if err != nil || p.Logger.V(servedLevel(info.FullMethod)).Enabled() {
+	if err != nil || p.Logger.V(servedLevel(method)).Enabled() {
 		_ = grpc.SetHeader(ctx, metadata.Pairs(requestIDHeader, c.id)) // fails only when headers were sent already
-		p.report(ctx, c, info.FullMethod, took, err)
+		p.report(ctx, c, method, took, err)
 	}
 	answer, _ := response.(proto.Message)
 	for _, r := range c.records {
@@ -82,18 +88,18 @@ func (p *interceptors) serve(ctx context.Context, request any, info *grpc.UnaryS
 }
 
 // admit waits for the call's slot and runs the handler. Health checks need none: they answer when all calls hang.
-func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo,
-	next grpc.UnaryHandler) (_ any, err error) {
+func admit(ctx context.Context, c *call, method string,
+	next func(context.Context) (any, error)) (_ any, err error) {
 	if c.conn == nil { // in this process
-		return handle(ctx, request, info, next)
+		return handle(ctx, method, next)
 	}
 	done, err := c.conn.OpenCall()
 	if err != nil {
 		return nil, toStatus(err)
 	}
 	defer done()
-	if !isHealth(info.FullMethod) {
-		c.method = path.Base(info.FullMethod)
+	if !isHealth(method) {
+		c.method = path.Base(method)
 		if err = c.acquire(ctx); err != nil {
 			return nil, toStatus(err)
 		}
@@ -106,18 +112,18 @@ func admit(ctx context.Context, c *call, request any, info *grpc.UnaryServerInfo
 			}
 		}()
 	}
-	return handle(ctx, request, info, next)
+	return handle(ctx, method, next)
 }
 
 // handle runs the handler. A panic ends only the call, and every error becomes a gRPC status.
-func handle(ctx context.Context, request any, info *grpc.UnaryServerInfo,
-	next grpc.UnaryHandler) (response any, err error) {
+func handle(ctx context.Context, method string,
+	next func(context.Context) (any, error)) (response any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			response, err = nil, toStatus(operation.Panicked(ctx, info.FullMethod, cause))
+			response, err = nil, toStatus(operation.Panicked(ctx, method, cause))
 		}
 	}()
-	if response, err = next(ctx, request); err != nil {
+	if response, err = next(ctx); err != nil {
 		return nil, toStatus(err)
 	}
 	return response, nil

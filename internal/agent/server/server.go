@@ -118,7 +118,6 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 		grpc.Creds(peerCredentials{insecure.NewCredentials()}),
 		grpc.InTapHandle(p.deadline),
 		grpc.ForceServerCodecV2(newCodec()),
-		grpc.UnaryInterceptor(p.unary),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(maxStreams),
@@ -126,9 +125,9 @@ func (s *Server) prepare(r *running, p *interceptors) *grpc.Server {
 		grpc.ConnectionTimeout(silence),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
 	)
-	g.RegisterService(healthService(r.health).description(), nil)
+	g.RegisterService(healthService(r.health).description(p), nil)
 	for _, service := range r.endpoint.Services {
-		g.RegisterService(service.description(), nil)
+		g.RegisterService(service.description(p), nil)
 		r.health.SetServingStatus(service.Name, healthpb.HealthCheckResponse_SERVING)
 	}
 	return g

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 )
 
 // Config is an emulated node and how its agent serves it.
@@ -44,8 +45,8 @@ type Agent struct {
 	server server.Options
 
 	mu    sync.Mutex
-	node  *node.Node    // that of local
-	local *server.Local // see Local; nil until it is used
+	node  *node.Node        // that of local
+	local *local.Connection // see Local; nil until it is used
 }
 
 // Start starts an agent on an emulated node, as agent.Start does on a real one.

@@ -4,7 +4,10 @@ package emulation
 
 import (
 	"context"
+	"io"
 	"slices"
+
+	"google.golang.org/grpc/peer"
 
 	api "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
@@ -45,13 +48,13 @@ func (a *Agent) withFaults(endpoints []server.Endpoint) (disturbed []server.Endp
 			for j, m := range s.Methods {
 				path := s.Path(m)
 				paths = append(paths, path)
-				s.Methods[j] = m.Around(func(ctx context.Context, do func() error) error {
-					cut, err := a.Faults.Around(ctx, path, do)
+				s.Methods[j].Handle = func(ctx context.Context, decode func(any) error) (response any, err error) {
+					cut, err := a.Faults.Around(ctx, path, func() (err error) { response, err = m.Handle(ctx, decode); return err })
 					if cut {
-						server.Cut(ctx)
+						cutOff(ctx)
 					}
-					return err
-				})
+					return response, err
+				}
 			}
 			e.Services[i] = s
 		}
@@ -70,4 +73,13 @@ func (a *Agent) EndFaults() {
 func (a *Agent) abort() {
 	a.Faults.Abort()
 	a.Emulated.Hasten(true)
+}
+
+// cutOff closes the connection of a call, whose client gets no answer.
+func cutOff(ctx context.Context) {
+	if p, ok := peer.FromContext(ctx); ok {
+		if c, ok := p.AuthInfo.(io.Closer); ok {
+			_ = c.Close() // whatever this returns, the client sees a closed connection
+		}
+	}
 }

@@ -8,19 +8,19 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 )
 
 // Local returns a connection in this process to the node that the agent serves, for every version of every group,
 // whatever the agent's selection is. It stays usable when the node reboots.
-func (a *Agent) Local() grpc.ClientConnInterface { return local{agent: a} }
+func (a *Agent) Local() grpc.ClientConnInterface { return current{agent: a} }
 
-type local struct {
-	server.NoStreams
+type current struct {
+	local.NoStreams
 	agent *Agent
 }
 
-func (l local) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+func (l current) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	connection, err := l.agent.connection()
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (l local) Invoke(ctx context.Context, method string, request, response any,
 }
 
 // connection returns a connection to the node as it was last booted.
-func (a *Agent) connection() (*server.Local, error) {
+func (a *Agent) connection() (*local.Connection, error) {
 	n, err := a.Node()
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (a *Agent) connection() (*server.Local, error) {
 			o.Metrics = m.Calls
 		}
 		endpoints, _ := a.withFaults(apis.All(n))
-		a.node, a.local = n, server.NewLocal(endpoints, o)
+		a.node, a.local = n, local.New(endpoints, o)
 	}
 	return a.local, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
@@ -119,7 +120,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := guardedNode{t, emulation, csiproxy.Over(server.NewLocal(apis.All(served), server.Options{}))}
+	n := guardedNode{t, emulation, csiproxy.Over(local.New(apis.All(served), server.Options{}))}
 	raw := n.attach(false)
 	disks.Add(raw, machine.Identity{})
 	if _, err := n.Disk.PartitionDisk(t.Context(), &csiproxy.PartitionDiskRequest{DiskNumber: raw}); err != nil {

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package server
+// Package local is a gRPC connection to endpoints in the same process.
+package local
 
 import (
 	"context"
+	"maps"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
 
-// Local is a gRPC connection to endpoints in the same process. A call is audited, counted and its errors mapped as over
-// a socket, but the limits of clients do not apply. Messages are copied, as the caller keeps its own.
-type Local struct {
+// Connection is a connection to endpoints: see server.InProcess. Messages are copied, as the caller keeps its own.
+type Connection struct {
 	NoStreams
-	methods map[string]localMethod // by full path, which is different in each version
+	handlers map[string]server.Handler // by full path, which is different in each version
 }
 
 // NoStreams is the half of a gRPC connection that the API does not use.
@@ -26,39 +29,25 @@ func (NoStreams) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 	return nil, status.Error(codes.Unimplemented, "the CSI Proxy API has no streams")
 }
 
-type localMethod struct {
-	interceptors *interceptors
-	info         *grpc.UnaryServerInfo
-	call         func(ctx context.Context, decode func(any) error) (any, error)
-}
-
-// NewLocal returns a connection to endpoints.
-func NewLocal(endpoints []Endpoint, o Options) *Local {
-	l := &Local{methods: map[string]localMethod{}}
+// New returns a connection to endpoints.
+func New(endpoints []server.Endpoint, o server.Options) *Connection {
+	c := &Connection{handlers: map[string]server.Handler{}}
 	for _, e := range endpoints {
-		p := newInterceptors(e, o.complete())
-		for _, service := range e.Services {
-			for _, m := range service.Methods {
-				l.methods[service.Path(m)] = localMethod{interceptors: p,
-					info: &grpc.UnaryServerInfo{FullMethod: service.Path(m)}, call: m.call}
-			}
-		}
+		maps.Copy(c.handlers, server.InProcess(e, o))
 	}
-	return l
+	return c
 }
 
 // Invoke makes a call. Options are for transports and have no effect.
-func (l *Local) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
-	m, ok := l.methods[method]
+func (c *Connection) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
+	handle, ok := c.handlers[method]
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 	}
 	if err := ctx.Err(); err != nil { // as over a socket, nothing is begun
 		return status.FromContextError(err).Err()
 	}
-	answer, err := m.interceptors.unary(ctx, nil, m.info, func(ctx context.Context, _ any) (any, error) {
-		return m.call(ctx, recordRequest(ctx, func(to any) error { return copyMessage(to, request) }))
-	})
+	answer, err := handle(ctx, func(to any) error { return copyMessage(to, request) })
 	if err != nil {
 		return err
 	}
