@@ -17,13 +17,13 @@ func (d *disk) answer(code uint32, in, out []byte) (int, error) {
 	}
 	switch code {
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
-		return 0, given(in, deviceside.ParseSetDiskAttributes, malformed, d.setDiskAttributes)
+		return 0, given(in, deviceside.Parse[win32.SetDiskAttributes], malformed, d.setDiskAttributes)
 	case win32.IOCTL_DISK_CREATE_DISK:
 		return 0, given(in, deviceside.ParseCreateDisk, malformed, d.createDisk)
 	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
 		return 0, given(in, win32.ParseDriveLayout, malformed, d.setLayout)
 	case win32.IOCTL_DISK_GROW_PARTITION:
-		return 0, given(in, deviceside.ParseGrowPartition, malformed, d.growPartition)
+		return 0, given(in, deviceside.Parse[win32.GrowPartition], malformed, d.growPartition)
 	case win32.IOCTL_DISK_UPDATE_DRIVE_SIZE:
 		return d.updateDriveSize(out)
 	case win32.IOCTL_DISK_UPDATE_PROPERTIES:

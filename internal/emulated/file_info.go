@@ -114,9 +114,9 @@ func (h *fileHandle) SetInformation(class uint32, in []byte) (err error) {
 	case win32.FileBasicInfo:
 		return given(in, win32.ParseFileBasic, tooShort, h.setBasic)
 	case win32.FileDispositionInfo:
-		return given(in, deviceside.ParseFileDisposition, tooShort, h.disposeAtClose)
+		return given(in, deviceside.Parse[bool], tooShort, h.disposeAtClose)
 	case win32.FileDispositionInfoEx:
-		return given(in, deviceside.ParseFileDispositionEx, tooShort, h.dispose)
+		return given(in, deviceside.Parse[uint32], tooShort, h.dispose)
 	}
 	return win32.ERROR_INVALID_PARAMETER
 }

@@ -95,7 +95,7 @@ func (h *volumeHandle) answer(code uint32, in, out []byte) (int, error) {
 		h.node.contents.dismount(h.id)
 		return 0, nil
 	case win32.FSCTL_EXTEND_VOLUME:
-		return 0, given(in, deviceside.ParseExtendVolume, win32.ERROR_INVALID_PARAMETER, v.extend)
+		return 0, given(in, deviceside.Parse[int64], win32.ERROR_INVALID_PARAMETER, v.extend)
 	}
 	return 0, win32.ERROR_INVALID_FUNCTION
 }

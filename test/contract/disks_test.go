@@ -56,7 +56,7 @@ func TestWritableBeforeOnline(t *testing.T) {
 			var cleared []uint64
 			for _, call := range n.Faults.Calls() {
 				if call.Code == win32.IOCTL_DISK_SET_DISK_ATTRIBUTES {
-					set, err := deviceside.ParseSetDiskAttributes(call.Input)
+					set, err := deviceside.Parse[win32.SetDiskAttributes](call.Input)
 					n.OK(err)
 					cleared = append(cleared, set.AttributesMask)
 				}

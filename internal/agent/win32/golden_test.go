@@ -149,7 +149,7 @@ var goldenValues = []goldenValue{
 	as("get_disk_attributes", GetDiskAttributes{Version: SizeofGetDiskAttributes,
 		Attributes: 0x2122232425262701}, fixed, ParseGetDiskAttributes),
 	is("set_disk_attributes", SetDiskAttributes{Version: SizeofSetDiskAttributes, Persist: true,
-		Attributes: 0x2122232425262702, AttributesMask: 0x3132333435363738}, deviceside.ParseSetDiskAttributes),
+		Attributes: 0x2122232425262702, AttributesMask: 0x3132333435363738}, deviceside.Parse[SetDiskAttributes]),
 	is("drive_layout_gpt", DriveLayout{
 		Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1,
 		StartingUsableOffset: 0x1112131415161718, UsableLength: 0x2122232425262728, MaxPartitionCount: 0x31323334,
@@ -181,7 +181,7 @@ var goldenValues = []goldenValue{
 	is("create_disk_gpt", CreateDisk{Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1, MaxPartitionCount: 0x11121314},
 		deviceside.ParseCreateDisk),
 	is("create_disk_mbr", CreateDisk{Style: PARTITION_STYLE_MBR, Signature: 0x21222324}, deviceside.ParseCreateDisk),
-	is("grow_partition", GrowPartition{Number: 0x11121314, BytesToGrow: 0x2122232425262728}, deviceside.ParseGrowPartition),
+	is("grow_partition", GrowPartition{Number: 0x11121314, BytesToGrow: 0x2122232425262728}, deviceside.Parse[GrowPartition]),
 	as("volume_disk_extents", VolumeDiskExtents{
 		{DiskNumber: 0x11121314, StartingOffset: 0x2122232425262728, Length: 0x3132333435363738},
 		{DiskNumber: 0x41424344, StartingOffset: 0x5152535455565758, Length: 0x6162636465666768},
@@ -191,7 +191,7 @@ var goldenValues = []goldenValue{
 		0x61626364, 0x65666768, 0x71727374, 0x75767778,
 		0x0182838485868788, 0x0192939495969798, 0x01a2a3a4a5a6a7a8, 0x01b2b3b4b5b6b7b8, 0x01c2c3c4c5c6c7c8,
 	}, fixed, ParseNTFSVolumeData),
-	number("extend_volume", 0x1112131415161718, ExtendVolume(0x1112131415161718), deviceside.ParseExtendVolume),
+	number("extend_volume", 0x1112131415161718, ExtendVolume(0x1112131415161718), deviceside.Parse[int64]),
 	is("reparse_mount_point", ReparsePoint{
 		Tag: IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}\`,
 	}, ParseReparsePoint),
@@ -216,8 +216,8 @@ var goldenValues = []goldenValue{
 		NumberOfLinks: 0x31323334, DeletePending: true}, fixed, written),
 	as("file_standard_directory", deviceside.FileStandard{NumberOfLinks: 1, Directory: true}, fixed, written),
 	as("file_attribute_tag", FileAttributeTag{0x11121314, 0x21222324}, fixed, ParseFileAttributeTag),
-	number("file_disposition", true, FileDisposition(true), deviceside.ParseFileDisposition),
-	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.ParseFileDispositionEx),
+	number("file_disposition", true, FileDisposition(true), deviceside.Parse[bool]),
+	number("file_disposition_ex", uint32(0x11121314), FileDispositionEx(0x11121314), deviceside.Parse[uint32]),
 	as("file_fs_full_size", FileFsFullSize{0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x41424344,
 		0x51525354}, fixed, ParseFileFsFullSize),
 	// the agent writes it only

@@ -79,10 +79,10 @@ func (im *Image) Rename(from, to guid.GUID) error {
 		return err
 	}
 	defer volumes.Close()
-	if _, err := volumes.Lstat(from.String()); errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err := im.host.RenameIn(volumes, from.String(), to.String()); !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return im.host.RenameIn(volumes, from.String(), to.String())
+	return nil
 }
 
 // Grow makes the image longer.

@@ -3,6 +3,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ type Spec struct {
 	Bus          uint8               `json:"bus"`
 	Target       uint8               `json:"target"`
 	LUN          uint8               `json:"lun"`
-	// take the lowest free LUN of the adapter, bus and target
+	// instead of LUN: the lowest free one of the adapter, bus and target
 	LUNAuto    bool   `yaml:"-" json:"-"`
 	SectorSize uint32 `json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
 	Offline    bool   `json:"offline"`
@@ -75,12 +76,7 @@ const minDiskBytes = 4 << 20
 func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
 	r := Record{Image: hostfiles.NewName(), Spec: s}
 	r.Identifiers = slices.Clone(s.Identifiers)
-	if r.BusType == 0 {
-		r.BusType = win32.BusTypeScsi
-	}
-	if r.SectorSize == 0 {
-		r.SectorSize = 512
-	}
+	r.BusType, r.SectorSize = cmp.Or(r.BusType, win32.BusTypeScsi), cmp.Or(r.SectorSize, 512)
 	r.ReadOnly = s.ReadOnly || r.Offline && offlineReadOnly
 	if err := r.check(); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -88,9 +84,6 @@ func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
 	r.ImageBytes = int64(r.SizeBytes)
 	for slices.ContainsFunc(others, func(o Record) bool { return o.Number == r.Number }) {
 		r.Number++
-	}
-	if s.LUNAuto {
-		r.LUN = 0
 	}
 	for slices.ContainsFunc(others, r.sameAddress) {
 		if !s.LUNAuto || r.LUN == 255 {

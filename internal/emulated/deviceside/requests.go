@@ -3,6 +3,9 @@
 package deviceside
 
 import (
+	"encoding/binary"
+	"fmt"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
@@ -64,29 +67,9 @@ func ParseDeleteReparsePoint(in []byte) (tag uint32, err error) {
 	return b.U32(0), nil
 }
 
-// ParseSetDiskAttributes decodes the input of IOCTL_DISK_SET_DISK_ATTRIBUTES.
-func ParseSetDiskAttributes(in []byte) (win32.SetDiskAttributes, error) {
-	return cstruct.Parse[win32.SetDiskAttributes]("SET_DISK_ATTRIBUTES", in, win32.SizeofSetDiskAttributes)
-}
-
-// ParseGrowPartition decodes the input of IOCTL_DISK_GROW_PARTITION.
-func ParseGrowPartition(in []byte) (win32.GrowPartition, error) {
-	return cstruct.Parse[win32.GrowPartition]("DISK_GROW_PARTITION", in, 16)
-}
-
-// ParseExtendVolume returns the number of sectors from the input of FSCTL_EXTEND_VOLUME.
-func ParseExtendVolume(in []byte) (sectors int64, err error) {
-	return cstruct.Parse[int64]("LARGE_INTEGER", in, 8)
-}
-
-// ParseFileDisposition decodes a FILE_DISPOSITION_INFO.
-func ParseFileDisposition(in []byte) (remove bool, err error) {
-	return cstruct.Parse[bool]("FILE_DISPOSITION_INFO", in, 1)
-}
-
-// ParseFileDispositionEx decodes a FILE_DISPOSITION_INFO_EX into its flags.
-func ParseFileDispositionEx(in []byte) (flags uint32, err error) {
-	return cstruct.Parse[uint32]("FILE_DISPOSITION_INFO_EX", in, 4)
+// Parse decodes an input that is one structure without pointers and names.
+func Parse[T any](in []byte) (structure T, err error) {
+	return cstruct.Parse[T](fmt.Sprintf("%T", structure), in, binary.Size(structure))
 }
 
 // ParseStoragePropertyQuery decodes a query. The first 8 bytes are enough: drivers do not ask for the padding.

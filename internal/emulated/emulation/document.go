@@ -36,7 +36,7 @@ type document struct {
 func verbs(n *emulated.Node) []server.Method {
 	return []server.Method{
 		answer("Get", node.LimitRead, func(r *api.GetRequest) (*api.GetResponse, error) {
-			found, err := get(n, r.GetPart(), r.GetWindowsPath())
+			found, err := Get(n, r.GetPart(), r.GetWindowsPath())
 			if err != nil {
 				return nil, err
 			}

@@ -13,41 +13,54 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// get returns a part of a node, perhaps one that is of a path; empty: all parts of no path.
-func get(n *emulated.Node, part, path string) (map[string]any, error) {
-	ofPath := map[string]func() (any, error){
-		"hostPath":   func() (any, error) { return n.HostPath(path) },
-		"linkTarget": func() (any, error) { return n.Readlink(path) },
-		"access":     func() (any, error) { return access(n, path) },
+// Get returns a part of a node, perhaps one that is of a path; empty: all parts of no path. With an error it has what
+// could be read.
+func Get(n *emulated.Node, part, path string) (_ map[string]any, err error) {
+	found := parts(n)
+	switch part {
+	case "":
+		found["detachedDisks"], err = detachedDisks(n)
+		return found, err
+	case "detachedDisks":
+		found[part], err = detachedDisks(n)
+	case "hostPath":
+		found[part], err = n.HostPath(path)
+	case "linkTarget":
+		found[part], err = n.Readlink(path)
+	case "access":
+		found[part], err = access(n, path)
 	}
-	if of := ofPath[part]; of != nil {
-		value, err := of()
-		return map[string]any{part: value}, err
+	if found[part] == nil {
+		err = errdefs.NotFound.Errorf("NOT_FOUND", "a node has no %q", part)
 	}
-	servers, portals := Network(n)
-	parts := map[string]func() (any, error){
-		"detachedDisks": func() (any, error) { return detachedDisks(n) },
-		"services":      func() (any, error) { return serviceList(n), nil },
-		"switches":      func() (any, error) { return switches(n), nil },
-		"smbServers":    func() (any, error) { return servers, nil },
-		"smbUsers":      func() (any, error) { return users(n), nil },
-		"iscsiPortals":  func() (any, error) { return portals, nil },
+	return map[string]any{part: found[part]}, err
+}
+
+// parts returns the parts that an administrator or a test sets, with what Change changes.
+func parts(n *emulated.Node) map[string]any {
+	now, switches := n.Surroundings(), map[string]any{}
+	for _, s := range now.Switches.List() {
+		switches[s.Name] = s.Value
 	}
-	if part != "" && parts[part] == nil {
-		return nil, errdefs.NotFound.Errorf("NOT_FOUND", "a node has no %q", part)
+	return map[string]any{
+		"switches": switches,
+		"services": listed(now.Services, func(s services.Service) any {
+			return map[string]any{"name": s.Name, "state": states()[s.State],
+				"start": s.StartType.String(), "pendingQueries": s.PendingQueries}
+		}),
+		"smbUsers": listed(now.SMB.Users, func(u smb.Account) any {
+			return map[string]any{"name": u.Name, "domains": listed(u.Domains, func(d string) any { return d })}
+		}),
+		"smbServers": listed(now.SMB.Servers, func(s smb.Server) any {
+			return map[string]any{"name": s.Name, "stopped": s.Stopped,
+				"shares": listed(s.Shares, func(o smb.Share) any { return o.Name })}
+		}),
+		"iscsiPortals": listed(now.ISCSI.Storage, func(p iscsi.Portal) any {
+			return map[string]any{"address": p.At.Address, "port": uint32(p.At.Port),
+				"connected": now.ISCSI.Reachable(p.At) != nil,
+				"targets":   listed(p.Targets, func(t iscsi.Target) any { return t.Name })}
+		}),
 	}
-	found := map[string]any{}
-	for name, of := range parts {
-		if part != "" && part != name {
-			continue
-		}
-		value, err := of()
-		if err != nil {
-			return nil, err
-		}
-		found[name] = value
-	}
-	return found, nil
 }
 
 // access returns the access list of the root directory of the volume at a path.
@@ -73,40 +86,4 @@ func detachedDisks(n *emulated.Node) (any, error) {
 	return listed(disks, func(d emulated.DetachedDisk) any {
 		return map[string]any{"serial": d.SerialNumber, "size": d.SizeBytes, "bundle": d.Bundle}
 	}), err
-}
-
-// Network returns the file servers, with the names of their shares, and the portals, with those of their targets.
-func Network(n *emulated.Node) (files, storage []any) {
-	now := n.Surroundings()
-	return listed(now.SMB.Servers, func(s smb.Server) any {
-			return map[string]any{"name": s.Name, "stopped": s.Stopped,
-				"shares": listed(s.Shares, func(o smb.Share) any { return o.Name })}
-		}), listed(now.ISCSI.Storage, func(p iscsi.Portal) any {
-			return map[string]any{"address": p.At.Address, "port": uint32(p.At.Port),
-				"connected": now.ISCSI.Reachable(p.At) != nil,
-				"targets":   listed(p.Targets, func(t iscsi.Target) any { return t.Name })}
-		})
-}
-
-// users returns the accounts of the file servers.
-func users(n *emulated.Node) []any {
-	return listed(n.Surroundings().SMB.Users, func(u smb.Account) any {
-		return map[string]any{"name": u.Name, "domains": listed(u.Domains, func(d string) any { return d })}
-	})
-}
-
-// serviceList returns the services, with what Change changes.
-func serviceList(n *emulated.Node) []any {
-	return listed(n.Surroundings().Services, func(s services.Service) any {
-		return map[string]any{"name": s.Name, "state": states()[s.State],
-			"start": s.StartType.String(), "pendingQueries": s.PendingQueries}
-	})
-}
-
-func switches(n *emulated.Node) map[string]any {
-	all := map[string]any{}
-	for _, s := range n.Surroundings().Switches.List() {
-		all[s.Name] = s.Value
-	}
-	return all
 }

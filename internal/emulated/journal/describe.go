@@ -25,15 +25,15 @@ func describeInput(code uint32, in []byte) string {
 	case win32.IOCTL_STORAGE_QUERY_PROPERTY:
 		decoded, err = deviceside.ParseStoragePropertyQuery(in)
 	case win32.IOCTL_DISK_SET_DISK_ATTRIBUTES:
-		decoded, err = deviceside.ParseSetDiskAttributes(in)
+		decoded, err = deviceside.Parse[win32.SetDiskAttributes](in)
 	case win32.IOCTL_DISK_CREATE_DISK:
 		decoded, err = deviceside.ParseCreateDisk(in)
 	case win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX:
 		decoded, err = win32.ParseDriveLayout(in)
 	case win32.IOCTL_DISK_GROW_PARTITION:
-		decoded, err = deviceside.ParseGrowPartition(in)
+		decoded, err = deviceside.Parse[win32.GrowPartition](in)
 	case win32.FSCTL_EXTEND_VOLUME:
-		sectors, parseErr := deviceside.ParseExtendVolume(in)
+		sectors, parseErr := deviceside.Parse[int64](in)
 		decoded, err = struct{ Sectors int64 }{sectors}, parseErr
 	case win32.FSCTL_SET_REPARSE_POINT:
 		decoded, err = win32.ParseReparsePoint(in)

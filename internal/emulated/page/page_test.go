@@ -101,8 +101,8 @@ type state struct {
 		Calls, Effect string
 		Disturbed     uint64
 	}
-	Network struct {
-		Servers []struct {
+	Node struct {
+		SMBServers []struct {
 			Name    string
 			Stopped bool
 		}
@@ -202,8 +202,8 @@ func TestShows(t *testing.T) {
 	if st.Tree == nil || len(st.Tree.Tree.Disks) != 4 || st.Tree.Tree.Disks[3].SerialNumber != "by-test" {
 		t.Errorf("got the tree %+v", st.Tree)
 	}
-	if len(st.Network.Servers) != 1 || !st.Network.Servers[0].Stopped {
-		t.Errorf("got the servers %+v", st.Network.Servers)
+	if len(st.Node.SMBServers) != 1 || !st.Node.SMBServers[0].Stopped {
+		t.Errorf("got the servers %+v", st.Node.SMBServers)
 	}
 	if len(st.Faults) != 2 || st.Faults[0].Calls != "OpenDevice" || st.Faults[0].Effect != "ERROR_NOT_READY" ||
 		st.Faults[1].Effect != `UNAVAILABLE "m" after` {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -33,8 +32,7 @@ type state struct {
 	Version   uint64          `json:"version"` // of the tree
 	TreeError string          `json:"treeError,omitempty"`
 	Faults    []any           `json:"faults"`
-	Network   map[string]any  `json:"network"`  // what the control says of servers and portals
-	Detached  []any           `json:"detached"` // the disks that were pulled out
+	Node      map[string]any  `json:"node"` // what the control says of it
 }
 
 // serveState answers what is new to a page that has journal entries up to a number and a version of the tree.
@@ -60,8 +58,7 @@ func (p *page) state(ctx context.Context, after, tree uint64) (s state, err erro
 	if err != nil {
 		return s, err
 	}
-	servers, portals := emulation.Network(a.Emulated)
-	s = state{Agent: p.agent, Faults: []any{}, Network: map[string]any{"servers": servers, "portals": portals}}
+	s = state{Agent: p.agent, Faults: []any{}}
 	if s.Journal, err = protojson.Marshal(entries); err != nil {
 		return s, err
 	}
@@ -72,13 +69,8 @@ func (p *page) state(ctx context.Context, after, tree uint64) (s state, err erro
 			"disturbed": f.GetDisturbed(), "holding": f.GetHolding(),
 		})
 	}
-	pulled, err := a.Emulated.DetachedDisks()
-	if err != nil {
+	if s.Node, err = emulation.Get(a.Emulated, "", ""); err != nil {
 		s.TreeError = err.Error()
-	}
-	for _, d := range pulled {
-		s.Detached = append(s.Detached, map[string]any{"name": filepath.Base(d.Bundle), // in the state directory
-			"serialNumber": d.SerialNumber, "sizeBytes": d.SizeBytes})
 	}
 	text, version, err := p.storage.refresh(ctx, entries.GetNewest(), len(entries.GetRunning()))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,13 +20,9 @@ import (
 // Load reads the profile of a name, or else the scenario file of a path: a file with the name of a profile is
 // found as ./NAME. Errors: *strictyaml.Error, or those of the host.
 func Load(nameOrPath string) (Scenario, error) {
-	if slices.Contains(Profiles(), nameOrPath) {
-		file := path.Join("profiles", nameOrPath+".yaml")
-		text, err := profileFiles.ReadFile(file)
-		if err != nil {
-			return Scenario{}, err
-		}
-		return Parse(file, text)
+	profile := "profiles/" + nameOrPath + ".yaml"
+	if text, err := profileFiles.ReadFile(profile); err == nil {
+		return Parse(profile, text)
 	}
 	file, err := filepath.EvalSymlinks(nameOrPath) // in a container, a mounted file is a link
 	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
