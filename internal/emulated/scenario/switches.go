@@ -59,7 +59,8 @@ func (s Switches) Check() error {
 		}
 		for _, answer := range given {
 			if !slices.Contains(allowed, answer) {
-				return strictyaml.At(fmt.Errorf("it is %q; it must be one of %s", answer, strings.Join(allowed, ", ")), one.Name)
+				return strictyaml.At(fmt.Errorf("it is %q; it must be one of %s", answer, strings.Join(one.Answers, ", ")),
+					one.Name)
 			}
 		}
 	}
