@@ -59,22 +59,6 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// The mount manager goes on listing the old path of a mount point in a directory that was moved.
-func TestRenameAroundAMountPoint(t *testing.T) {
-	n := newNode(t, nil)
-	v := mounted(t, n, `C:\d\a\m`)
-	d := openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-	a := openFile(t, n, `\\?\C:\d\a`, how(win32.DELETE, win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-	must(t, a.Rename(d, "up"))
-	names, err := n.VolumePathNames(v)
-	if diff := cmp.Diff([]string{`C:\d\a\m\`}, names); err != nil || diff != "" {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
-	}
-	if name, err := n.VolumeNameForMountPoint(`C:\d\up\m\`); err != nil || name != v {
-		t.Errorf("mounted there: %s, %v", name, err)
-	}
-}
-
 // A directory is read in parts, and what was listed may be deleted before the rest is.
 func TestListingWhileDeleting(t *testing.T) {
 	n := newNode(t, nil)

@@ -66,32 +66,6 @@ func TestJunctionsNeedNoPrivilege(t *testing.T) {
 	link(t, n, `C:\junction`, reparse.Junction(`C:\Windows`))
 }
 
-// A handle with DELETE access blocks mounting and unmounting, one that only reads does not. If the calls open the
-// directory with the right to delete it, a handle that does not share that is in the way.
-func TestMountPointCallsAndOtherHandles(t *testing.T) {
-	for _, callsDelete := range []bool{false, true} {
-		n := newNode(t, func(s *scenario.Switches) { s.MountPointCallsDelete = callsDelete })
-		v := formatted(t, n, oneDrive)
-		path := mkdir(t, n, `C:\m`)
-		reads := how(win32.FILE_LIST_DIRECTORY, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT)
-		blocks := reads
-		if callsDelete {
-			blocks.Share &^= win32.FILE_SHARE_DELETE
-		} else {
-			blocks.Access |= win32.DELETE
-		}
-		holder := openFile(t, n, path, blocks)
-		wantCode(t, "mount", n.SetVolumeMountPoint(`C:\m\`, v), win32.ERROR_SHARING_VIOLATION)
-		must(t, holder.Close())
-		must(t, n.SetVolumeMountPoint(`C:\m\`, v))
-		holder = openFile(t, n, path, blocks)
-		wantCode(t, "unmount", n.DeleteVolumeMountPoint(`C:\m\`), win32.ERROR_SHARING_VIOLATION)
-		must(t, holder.Close())
-		openFile(t, n, path, reads)
-		must(t, n.DeleteVolumeMountPoint(`C:\m\`))
-	}
-}
-
 // TestMountManagerIsNotified: what is removed without the mount manager stays in its list until it is told, or until a
 // reboot.
 func TestMountManagerIsNotified(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
@@ -31,6 +32,9 @@ func TestSetSwitch(t *testing.T) {
 		}
 		must(t, n.SetSwitch(s.Name, answer))
 		want[i].Value = answer
+	}
+	if l := layoutOf(t, n, 1); l.Style != win32.PARTITION_STYLE_MBR {
+		t.Errorf("an attached zeroed disk does not read otherwise at once: %+v", l)
 	}
 	must(t, n.Close())
 	n = openNode(t, dir, Options{})

@@ -3,10 +3,18 @@
 package windows
 
 import (
+	_ "embed"
 	"errors"
+	"flag"
+	"fmt"
 	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +25,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
-	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 // emulatedSubject returns an emulated node whose switches decide the answers.
@@ -93,118 +100,78 @@ func (d *emulatedDisk) Attach() (err error) {
 	return err
 }
 
-// The questions work: an emulated node answers each as its switches are set.
+//go:embed testdata/emulated.txt
+var emulatedAnswers string
+
+var updateAnswers = flag.Bool("update", false, "rewrite testdata")
+
+// The questions work: an emulated node answers each as its switches are set. The file has the usual node's answers, and
+// those of the others that are not the same.
 func TestEmulatedNodesAnswer(t *testing.T) {
-	usual := scenario.Default().Switches
-	other := usual
-	other.AttributesVersion, other.CreateDiskClears, other.ZeroedDiskIsMBR = 16, true, true
-	other.MSR, other.GrowPartitionRefreshes, other.ExtendOneSectorLess = scenario.MSRDelayed, true, true
-	other.EmptyRootNotFound, other.MountPointCallsDelete, other.ClonesNeedWritable = false, true, false
-	for name, test := range map[string]struct {
-		switches scenario.Switches
-		check    func(t *testing.T, answers map[int]any)
+	nodes := []struct {
+		name     string
+		switches func(*scenario.Switches)
 	}{
-		"usual": {usual, func(t *testing.T, answers map[int]any) {
-			t.Helper()
-			same(t, answers[3], any([]attributesVersion{
-				{Version: 16, Call: "ERROR_INVALID_PARAMETER"},
-				{Version: 40, Call: "success", ShowsAtOnce: true, ShowsAfterward: true},
-			}))
-			same(t, answers[4].(*createDisk).Call, "ERROR_WRITE_PROTECT")
-			same(t, answers[5].(map[string]any)["zeroed"], any(described{"RAW", 0, 0}))
-			got := answers[6].(*reserved)
-			same(t, []any{got.Comes, got.ReadsUntilThen}, []any{true, 0})
-			same(t, answers[11].(map[string]freeSpace)["formatted"].Listing, "ERROR_FILE_NOT_FOUND")
-			refreshed := answers[12].(*usableLength)
-			same(t, []bool{refreshed.PropertiesUpdated > refreshed.Grown,
-				refreshed.PartitionGrown > refreshed.PropertiesUpdated}, []bool{true, false})
-			same(t, answers[25].(map[string]extend)["4096"].All, "success")
-			same(t, answers[27].(map[string]string)["link, before"], "ERROR_PRIVILEGE_NOT_HELD")
-			same(t, answers[27].(map[string]string)["link, through a new handle"], "success")
-			same(t, answers[28].(map[string]int), map[string]int{
-				"never mounted": 0, "mounted, before DeleteVolumeMountPointW": 1, "after DeleteVolumeMountPointW": 0,
-				"mounted, before FSCTL_DELETE_REPARSE_POINT": 1, "after FSCTL_DELETE_REPARSE_POINT": 1,
-			})
-			same(t, answers[29].(map[string]held), map[string]held{
-				"may delete":              {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
-				"does not share deletion": {Mount: "success", Unmount: "success"},
-				"does not share deletion, and may write attributes": {Mount: "success", Unmount: "success"},
-			})
-			same(t, answers[31].(*grown).LengthFollows, true)
-			same(t, answers[37].(map[string]string)["StorageDeviceUniqueIdProperty"], "ERROR_NOT_FOUND") // it has none
-			same(t, answers[38].(map[string]any)["listed after"], any([]string{`\above\mount\`}))
-			failures := answers[22].(map[string]string)
-			same(t, failures["no such share"], "ERROR_BAD_NET_NAME")
-			same(t, failures["wrong password"], "ERROR_INVALID_PASSWORD")
-			same(t, answers[35], any(map[string]string{
-				"below, mapped": "ERROR_FILE_NOT_FOUND", "below, not mapped": "ERROR_NETNAME_DELETED",
-				"by path, not mapped": "ERROR_LOGON_FAILURE",
-			}))
-			got49 := answers[49].([]string)
-			same(t, []string{got49[1], got49[2], got49[6]}, []string{"opened: OK", "session ended: disconnected",
-				"1s after the open: OK"})
-			same(t, answers[51].(map[string]string)["at once"], "ERROR_FILE_NOT_FOUND")
-			both, refused := attributes{Offline: true, ReadOnly: true}, "ERROR_INVALID_PARAMETER"
-			same(t, answers[52].(map[string]clone), map[string]clone{
-				"online, then writable": {Arrived: both, Then: attributes{Offline: true}, Calls: []string{refused, "success"}},
-				"writable, then online": {Arrived: both, Calls: []string{"success", "success"}, OwnIdentity: true},
-				"both in one call":      {Arrived: both, Then: both, Calls: []string{refused}},
-			})
-			same(t, strings.HasSuffix(answers[55].(map[string]string)["FSCTL_LOCK_VOLUME"], "success"), true)
-			byPartition := answers[56].(map[string]string)
-			same(t, []string{byPartition[`new, \\?\GLOBALROOT\Device\Harddisk%d\Partition%d`], byPartition["disk offline"]},
-				[]string{"its volume", "to open it: ERROR_FILE_NOT_FOUND"})
-			same(t, strings.HasPrefix(answers[23].(map[string]string)["with the volume open"], "ISDSC_DEVICE_BUSY_ON_SESSION"),
-				true)
+		{"usual", func(*scenario.Switches) {}},
+		{"other", func(s *scenario.Switches) {
+			s.AttributesVersion, s.CreateDiskClears, s.ZeroedDiskIsMBR = 16, true, true
+			s.MSR, s.GrowPartitionRefreshes, s.ExtendOneSectorLess = scenario.MSRDelayed, true, true
+			s.EmptyRootNotFound, s.MountPointCallsDelete, s.ClonesNeedWritable = false, true, false
 		}},
-		"other": {other, func(t *testing.T, answers map[int]any) {
-			t.Helper()
-			same(t, answers[3].([]attributesVersion)[0],
-				attributesVersion{Version: 16, Call: "success", ShowsAtOnce: true, ShowsAfterward: true})
-			same(t, answers[4].(*createDisk).Cleared, attributes{})
-			for order, c := range answers[52].(map[string]clone) {
-				if c.Arrived.Offline || !c.OwnIdentity {
-					t.Errorf("a clone, %s: %+v", order, c)
-				}
-			}
-			same(t, answers[5].(map[string]any)["zeroed"].(described).Style, "MBR")
-			got := answers[6].(*reserved)
-			same(t, []any{got.Comes, got.ReadsUntilThen > 0}, []any{true, true})
-			same(t, answers[11].(map[string]freeSpace)["formatted"].Listing, "ERROR_NO_MORE_FILES")
-			refreshed := answers[12].(*usableLength)
-			same(t, refreshed.PartitionGrown > refreshed.PropertiesUpdated, true)
-			same(t, answers[29].(map[string]held), map[string]held{
-				"may delete":              {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
-				"does not share deletion": {Mount: "ERROR_SHARING_VIOLATION", Unmount: "ERROR_SHARING_VIOLATION"},
-				"does not share deletion, and may write attributes": {Mount: "ERROR_SHARING_VIOLATION",
-					Unmount: "ERROR_SHARING_VIOLATION"},
-			})
-			same(t, answers[25].(map[string]extend)["512"], extend{
-				Grown: machine.GrownInPlace, All: "ERROR_INVALID_PARAMETER", OneLess: "success",
-				SectorsBefore:    answers[25].(map[string]extend)["512"].SectorsBefore,
-				SectorsAfter:     answers[25].(map[string]extend)["512"].SectorsAfter,
-				PartitionSectors: answers[25].(map[string]extend)["512"].PartitionSectors,
-			})
+		{"late", func(s *scenario.Switches) {
+			s.VolumesArriveLate, s.OfflineDisksReadOnly, s.MSR = true, true, scenario.MSRNever
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if name != "usual" && testnode.OnWine() && !testnode.Long() {
-				t.Skip("require CSI_PROXY_LONG: under Wine it takes long, and only its files are other ones there")
-			}
-			subject, answers := emulatedSubject(t, test.switches), map[int]any{}
-			for _, q := range portableQuestions() {
-				answer := q.Ask(t, subject)
-				t.Logf("R%d: %v", q.Number, answer)
-				if answer.Status != "answered" {
-					t.Errorf("R%d is %v", q.Number, answer)
-				}
-				answers[q.Number] = answer.Answer
-			}
-			if !t.Failed() {
-				test.check(t, answers)
-			}
-		})
 	}
+	var text strings.Builder
+	answers := make([]map[int]string, len(nodes))
+	for i, n := range nodes {
+		answers[i] = answersOf(t, n.switches)
+	}
+	for _, q := range portableQuestions() {
+		fmt.Fprintf(&text, "R%d: %s\n", q.Number, q.Text)
+		for i, n := range nodes {
+			if answer := answers[i][q.Number]; i == 0 || answer != answers[0][q.Number] {
+				fmt.Fprintf(&text, "  %s\n%s", n.name, answer)
+			}
+		}
+	}
+	if *updateAnswers {
+		check(t, os.WriteFile(filepath.Join("testdata", "emulated.txt"), []byte(text.String()), 0o644))
+		return
+	}
+	if diff := cmp.Diff(strings.Split(emulatedAnswers, "\n"), strings.Split(text.String(), "\n")); diff != "" {
+		t.Errorf("the answers have changed (-want +got); if that is meant, run this test with -update:\n%s", diff)
+	}
+}
+
+// answersOf asks an emulated node all questions, in a bubble, where waiting takes no time. What passes is left out of the
+// answers, and so is how often a lock was refused beside a reader.
+func answersOf(t *testing.T, set func(*scenario.Switches)) map[int]string {
+	t.Helper()
+	answers, refused := map[int]string{}, regexp.MustCompile(`after …: ERROR_ACCESS_DENIED, `)
+	synctest.Test(t, func(t *testing.T) {
+		switches := scenario.Default().Switches
+		set(&switches)
+		subject := emulatedSubject(t, switches)
+		for _, q := range portableQuestions() {
+			answer := q.Ask(t, subject)
+			if answer.Status != "answered" {
+				t.Errorf("R%d is %v", q.Number, answer)
+			}
+			var lines []string
+			if all := reflect.ValueOf(answer.Answer); all.Kind() == reflect.Map {
+				for _, key := range all.MapKeys() {
+					lines = append(lines, fmt.Sprintf("    %s: %+v\n", key, all.MapIndex(key)))
+				}
+				slices.Sort(lines)
+			} else {
+				lines = []string{fmt.Sprintf("    %+v\n", answer.Answer)}
+			}
+			text := passing.ReplaceAllString(strings.Join(lines, ""), "…")
+			answers[q.Number] = refused.ReplaceAllString(text, "")
+		}
+	})
+	return answers
 }
 
 func same[T any](t *testing.T, got, want T) {
