@@ -1309,7 +1309,7 @@ type Operation struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Whether it is a call of the storage API; else it is a look of the agent's own.
 	Call bool `protobuf:"varint,2,opt,name=call,proto3" json:"call,omitempty"`
-	// What it asks now, if that is one disk, volume, share or path.
+	// The disk, volume, share or path that it asks now, or the first that it works on.
 	Object string `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
 	// The file server that it asks or waits for, in lower case, if that is known.
 	Server string `protobuf:"bytes,4,opt,name=server,proto3" json:"server,omitempty"`

@@ -131,6 +131,21 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
+// An operation on a share and a path is listed with the share's server, which is what it may wait for.
+func TestRunningNamesTheServer(t *testing.T) {
+	n := NewRunner(Config{})
+	_, err := Read(t.Context(), n, On("NewSmbGlobalMapping", Share(`\\fs\s`), Object{class: pathClass, name: `C:\k`}),
+		func(*Operation) (int, error) {
+			if all := n.Running(func(string) bool { return true }); len(all) != 1 || all[0].GetServer() != "fs" {
+				t.Errorf("got %v, want one operation, of the server fs", all)
+			}
+			return 0, nil
+		})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // While a read hangs on its way, at a share or volume that its path leads through, other reads there are refused, and
 // only those.
 func TestHangingCountsWhereItHangs(t *testing.T) {

@@ -22,7 +22,7 @@ func (r *Runner) Running(isCall func(verb string) bool) (all []*api.Operation) {
 			Age: durationpb.New(time.Since(e.Since))}
 		if at != (Object{}) {
 			one.Name += " at " + at.String()
-		} else if len(request.Objects) == 1 && request.Objects[0].class != wholeNode {
+		} else if len(request.Objects) > 0 && request.Objects[0].class != wholeNode {
 			at = request.Objects[0]
 		}
 		one.Object, one.Server = at.String(), at.Server()
