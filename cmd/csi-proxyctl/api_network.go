@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 )
@@ -35,9 +35,9 @@ func unmapCommand(a *connection) *cobra.Command {
 			return answer{}, err
 		}
 		if len(targets) > 0 && !*force {
-			return answer{}, failure{status.Errorf(codes.FailedPrecondition,
-				"%s stays mapped for the volumes that are staged at %s; --force unstages them first", args[0],
-				strings.Join(targets, ", "))}
+			return answer{}, failedWith(codes.FailedPrecondition,
+				fmt.Sprintf("%s stays mapped for the volumes that are staged at %s; --force unstages them first", args[0],
+					strings.Join(targets, ", ")))
 		}
 		for _, target := range targets {
 			if _, err := invoke(ctx, a, csiproxy.NodeStepsClient.Unstage,
@@ -95,7 +95,11 @@ func (a *connection) factsOf(ctx context.Context, needed admin.Part,
 	r, err := a.seen(ctx, append(more, needed)...)
 	for _, gap := range r.GetGaps() {
 		if gap.GetAsked() == needed {
-			return nil, failure{status.Error(codes.Unavailable, gap.GetPart()+": "+gap.GetError())}
+			text := gap.GetPart() + ": " + gap.GetError()
+			if gap.GetUnanswered() {
+				text += advice[reason.NotAnswering]
+			}
+			return nil, failedWith(codes.Unavailable, text)
 		}
 	}
 	return r, err

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"reflect"
 	"slices"
 	"testing"
@@ -15,7 +16,7 @@ var methodsWithout = []string{"GetClosestVolumeIDFromTargetPath", "IsVolumeForma
 
 // TestEveryMethodHasACommand finds methods of the newest versions without a command.
 func TestEveryMethodHasACommand(t *testing.T) {
-	_, a := commands()
+	_, a := commands(io.Discard)
 	for _, group := range []reflect.Type{
 		reflect.TypeFor[csiproxy.DiskClient](), reflect.TypeFor[csiproxy.FilesystemClient](),
 		reflect.TypeFor[csiproxy.ISCSIClient](), reflect.TypeFor[csiproxy.SMBClient](),

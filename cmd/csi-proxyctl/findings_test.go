@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -163,7 +164,7 @@ func typeCommand(t *testing.T, line string) error {
 	if words[0] != "csi-proxyctl" {
 		return nil
 	}
-	root, _ := commands()
+	root, _ := commands(io.Discard)
 	c, args, err := root.Find(words[1:])
 	if err != nil {
 		return err

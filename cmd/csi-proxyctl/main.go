@@ -36,14 +36,17 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root, a := commands()
+	out := &answers{Writer: stdout}
+	root, a := commands(out)
 	root.SetArgs(doubleDashes(args))
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		plainUsages(root)
 	}
-	root.SetOut(answers{stdout})
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.err // cobra forgets those of help
+	}
 	code := exitCode(err)
 	switch {
 	case err == nil || err.Error() == "":
@@ -57,12 +60,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // answers is standard output. A failed write to it is a failure, not wrong usage.
-type answers struct{ io.Writer }
+type answers struct {
+	io.Writer
 
-func (w answers) Write(text []byte) (int, error) {
+	err error
+}
+
+func (w *answers) Write(text []byte) (int, error) {
 	n, err := w.Writer.Write(text)
 	if err != nil {
 		err = failure{fmt.Errorf("cannot write the answer: %w", err)}
+		w.err = err
 	}
 	return n, err
 }
@@ -84,7 +92,7 @@ func doubleDashes(args []string) []string {
 }
 
 // commands returns the program's command and what all commands share.
-func commands() (*cobra.Command, *connection) {
+func commands(stdout io.Writer) (*cobra.Command, *connection) {
 	a := &connection{output: outputTable, takes: map[*cobra.Command][]argument{},
 		callers: map[string]*cobra.Command{}}
 	a.client = sync.OnceValue(func() *csiproxy.Client {
@@ -137,6 +145,7 @@ On Windows it finds the agent by its named pipes. On other systems it needs the 
 			root.AddCommand(c)
 		}
 	}
+	root.SetOut(stdout) // where its scripts go is settled here
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
 	completion.Args, completion.RunE = subcommand, func(c *cobra.Command, _ []string) error { return c.Help() }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // made here and not by the program, which would have to include a page formatter.
 func TestManPages(t *testing.T) {
 	dir := cmp.Or(os.Getenv("MAN_DIR"), t.TempDir())
-	root, _ := commands()
+	root, _ := commands(io.Discard)
 	root.DisableAutoGenTag = true // the line with the date of a page
 	header := &doc.GenManHeader{Section: "1", Source: "CSI Proxy", Manual: "CSI Proxy"}
 	if err := doc.GenManTree(root, header, dir); err != nil {
