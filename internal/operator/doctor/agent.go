@@ -88,13 +88,21 @@ func (r *report) unanswered() {
 		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
 			"; something hangs in Windows, or the node is overloaded"
 	}
-	do := []string{"csi-proxyctl disk list: whether it fails again",
-		"look at the agent's log", systemLog}
+	list, log := "disk", systemLog
+	if r.Tree.Disks != nil {
+		list = "volume"
+	}
+	if len(evidence) == 0 && slices.ContainsFunc(r.Seen.GetGaps(), func(g *admin.Gap) bool {
+		return g.GetUnanswered() && g.GetAsked() == admin.Part_PART_MAPPINGS
+	}) {
+		log = smbLog
+	}
+	do := []string{"csi-proxyctl " + list + " list: whether it fails again", "look at the agent's log", systemLog}
 	if len(r.Unanswered) > 0 || r.Tree.Unanswered {
 		if len(evidence) > 0 {
 			what = "Windows hangs at its disks or volumes: it does not say which ones this node has"
 		}
-		do = []string{systemLog,
+		do = []string{log,
 			"look at the storage system and the path to it: what hangs may come back with all data",
 			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
 	}

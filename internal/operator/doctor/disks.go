@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,6 +85,22 @@ func (r *report) missed(volumes ...string) (lines []Evidence) {
 	return lines
 }
 
+// unplaced returns the mount points whose volumes are on none of the disks that tell their partitions, with the pods
+// that use them: they may be on one that does not answer.
+func (r *report) unplaced() (lines []Evidence) {
+	placed := map[string]bool{}
+	for _, p := range r.Tree.Volumes() {
+		placed[p.Volume.ID] = true
+	}
+	for _, l := range r.Seen.GetLinks() {
+		if l.GetKind() == admin.Target_TARGET_VOLUME && !l.GetMissing() && !placed[l.GetTarget()] {
+			lines = append(lines, said("perhaps on it: the volume at "+l.GetPath())...)
+			lines = append(lines, r.usersOf(l.GetTarget())...)
+		}
+	}
+	return lines
+}
+
 // taken reports whether a volume is on a disk that the agent took offline.
 func (r *report) taken(volume string) bool {
 	return slices.ContainsFunc(r.Tree.Disks,
@@ -113,6 +130,9 @@ func (r *report) contents() {
 
 func (r *report) content(name string, d treeview.Disk) {
 	missed := r.missed()
+	if d.Unknown != "" {
+		missed = append(missed, r.unplaced()...)
+	}
 	switch {
 	case d.Unanswered && len(r.Unanswered)+len(r.unknown()) > 0: // as one of many, in the first finding
 	case d.Unknown != "" && len(missed) == 0 && !d.Unanswered:
@@ -133,9 +153,9 @@ func (r *report) content(name string, d treeview.Disk) {
 			append(said(name+": "+d.Content), missed...),
 			"do not partition or format it: the data may still be whole",
 			"restore the table with a recovery tool, or the disk from a snapshot")
-	case d.Content != "":
+	case d.Content != "" || foreign(d) != "":
 		r.addCase("", Warning, "disk-not-blank",
-			name+" holds "+d.Content+" that Windows cannot use: no driver can stage it",
+			name+" holds "+cmp.Or(d.Content, foreign(d))+" that Windows cannot use: no driver can stage it",
 			append(describe(d), said("no driver partitions a disk that is not blank: its pods go on waiting")...),
 			whereAttached, "if its content is for Linux: detach it there, and run its pod on a Linux node",
 			fmt.Sprintf("if its owner does not need the content, and the serial number is its volume's, in diskpart: "+
@@ -143,22 +163,42 @@ func (r *report) content(name string, d treeview.Disk) {
 	}
 }
 
+// foreign names the partitions of an online disk if Windows makes a volume of none of them; "" if it may.
+func foreign(d treeview.Disk) string {
+	var kinds []string
+	for _, p := range d.Partitions {
+		if p.Volume != nil || p.Unknown != "" || p.GetsVolume || isHidden(p) {
+			return ""
+		}
+		if p.Kind != "Microsoft Reserved" && p.Number != 0 {
+			kinds = append(kinds, p.Kind)
+		}
+	}
+	if !d.IsOnline() || d.System == nil || *d.System || len(kinds) == 0 {
+		return ""
+	}
+	return "partitions (" + strings.Join(slices.Compact(kinds), ", ") + ")"
+}
+
 // attributes judges the attributes of partitions by which Windows hides a volume or lets none write to it.
 func (r *report) attributes() {
 	for _, d := range r.Tree.Disks {
 		for _, p := range d.Partitions {
 			for _, a := range p.Unusual() {
-				severity, evidence := Warning, describe(d)
-				if a == "hidden" && len(r.missed()) > 0 {
-					severity, evidence = Problem, append(evidence, r.missed()...)
+				severity, users, again := Warning, r.podsOn(d), "then attach the disk again"
+				if a == "hidden" {
+					users = r.missed()
+				}
+				if len(users) > 0 {
+					severity, again = Problem, again+", and "+deletePod
 				}
 				r.add(severity, "partition-attribute",
 					fmt.Sprintf("a partition is %s, and %s: partition %d of disk %d", a, map[string]string{
-						"hidden": "Windows shows no volume of it", "read-only": "what pods write to its volume fails"}[a],
+						"hidden": "Windows shows no volume of it", "read-only": "pods cannot write to it"}[a],
 						p.Number, d.Number),
-					append(evidence, said("it has a GPT attribute, as in a snapshot by VSS or a storage array")...),
+					slices.Concat(describe(d), users, said("it has a GPT attribute, as in a snapshot by VSS or a storage array")),
 					fmt.Sprintf("if pods are to write to it, in diskpart: select disk %d, select partition %d, "+
-						"gpt attributes=0x8000000000000000", d.Number, p.Number), "then attach the disk again")
+						"gpt attributes=0x8000000000000000", d.Number, p.Number), again)
 			}
 		}
 	}

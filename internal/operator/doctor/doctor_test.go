@@ -91,6 +91,7 @@ func TestDisksAndVolumes(t *testing.T) {
 	const (
 		systemLog = "errors of devices: Get-WinEvent System -MaxEvents 500 | ? ProviderName -Match 'disk|stor|ntfs|iscsi'"
 		offline   = "warning disk-offline: csi-proxyctl disk online 3"
+		attached  = "kubectl get volumeattachment: which volumes Kubernetes has attached to this node"
 		files     = "have files removed, or its PersistentVolumeClaim grown"
 		resize    = "csi-proxyctl volume resize '" + id + "'"
 	)
@@ -115,8 +116,16 @@ func TestDisksAndVolumes(t *testing.T) {
 		"hidden": {func(d *treeview.Disk) { d.Partitions[1].Attributes = []string{"hidden", "no drive letter"} },
 			[]string{"warning partition-attribute: if pods are to write to it, in diskpart: select disk 3, " +
 				"select partition 2, gpt attributes=0x8000000000000000"}},
-		"grown disk":        {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []string{"warning partition-smaller: " + resize}},
-		"grown system disk": {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
+		"partitions of Linux": {func(d *treeview.Disk) {
+			d.Partitions = []treeview.Partition{{Number: 1, Kind: "Linux filesystem"}}
+		}, []string{"warning disk-not-blank: " + attached}},
+		"partitions of Linux, and one that gets a volume": {func(d *treeview.Disk) {
+			d.Partitions = []treeview.Partition{{Number: 1, Kind: "Linux filesystem"},
+				{Number: 2, Kind: "basic data", GetsVolume: true}}
+		}, nil},
+		"reserved partition alone": {func(d *treeview.Disk) { d.Partitions = d.Partitions[:1] }, nil},
+		"grown disk":               {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []string{"warning partition-smaller: " + resize}},
+		"grown system disk":        {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
 		"grown disk with two volumes": {func(d *treeview.Disk) {
 			d.SizeBytes = 30 * gib
 			second := d.Partitions[1]
@@ -312,6 +321,29 @@ func TestConnectionsAndLinks(t *testing.T) {
 			"smb unmap SHARE")
 }
 
+// TestPodsOfADisk: what a pod uses is a problem, and the pod is named, also where Windows does not say which disk it is.
+func TestPodsOfADisk(t *testing.T) {
+	readOnly := mounted()
+	readOnly.Partitions[1].Attributes = []string{"read-only"}
+	path := kubelet + `\pods\uid\volumes\kubernetes.io~csi\pv\mount`
+	seen := &admin.GetFactsResponse{Links: []*admin.Link{{Path: path, Target: id, Kind: admin.Target_TARGET_VOLUME}}}
+	hangs := treeview.Disk{Unknown: "e", Unanswered: true}
+	for check, facts := range map[string]doctor.Facts{
+		"partition-attribute": {Seen: seen, Tree: with(readOnly).Tree},
+		"disk-not-answering":  {Seen: seen, Tree: &treeview.Tree{Unnumbered: []treeview.Disk{hangs}}},
+	} {
+		got := doctor.Examine(facts)
+		if len(got) != 1 || got[0].Check != check || got[0].Severity != doctor.Problem ||
+			!slices.Contains(evidence(got[0]), "used by pod uid, volume pv") {
+			t.Errorf("got %+v, want the problem %s alone, with the pod", got, check)
+		}
+		fits(t, facts)
+	}
+	other := &treeview.Tree{Disks: []treeview.Disk{mounted()}, Unnumbered: []treeview.Disk{hangs}}
+	wantVerdicts(t, "the pod's disk is another one", doctor.Facts{Seen: seen, Tree: other},
+		"warning disk-not-answering: look at the storage system and the path to it")
+}
+
 func TestDisksOfOneIdentity(t *testing.T) {
 	a, b, c := mounted(), mounted(), mounted()
 	a.SerialNumber, b.SerialNumber, c.SerialNumber, c.Page83 = "1", "1", "2", "naa"
@@ -339,7 +371,8 @@ func TestHungOperationsNameThoseThatWait(t *testing.T) {
 		"problem hung-operation: check that the file server answers from this node: Test-NetConnection fs -Port 445",
 		"note slow-operation: csi-proxyctl doctor, in half a minute: what has not ended by then hangs")
 	findings := doctor.Examine(facts)
-	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others"}
+	hung := []string{"MountVolume(x), for 1h1m0s", "Rescan, for 1m40s", "Rmdir(x), for 1h0m0s, waiting for others",
+		"a pod whose volume this is waits, as in ContainerCreating or Terminating"}
 	slow := []string{"Mkdir(x), for 5s"}
 	if len(findings) != 3 || !slices.Equal(evidence(findings[0]), hung) ||
 		!slices.Equal(evidence(findings[2]), slow) {

@@ -49,7 +49,7 @@ func (r *report) dangling() {
 			r.add(severity, "dangling-share-link", "the share behind a link is not mapped: "+d.GetPath(),
 				evidence, "if pods use it: restart them, so that kubelet has the driver map it again",
 				"if nothing uses it: "+remove)
-		case !d.GetMissing():
+		case isStaged(d.GetEndsAt()) && !d.GetMissing():
 			r.add(Problem, "link-to-system-disk",
 				"a pod writes to the system disk: nothing is mounted where its volume should be, "+volumeOf(d.GetPath()), evidence,
 				command(`robocopy %s C:\saved /E /COPYALL: the pod wrote this, and the volume lacks it`, argument{"PATH",
@@ -77,13 +77,18 @@ func (r *report) gone(d *admin.Link, evidence []Evidence, at argument) {
 			command("and csi-proxyctl iscsi login %s TARGET", portal), "if it is none: attach the disk again"}
 		evidence = append(evidence, said("no iSCSI session, and registered portals: "+strings.Join(r.Portals, ", "))...)
 	}
+	for _, s := range r.Services { // without it the node has no iSCSI disk, and no list of portals
+		if isInitiator(s) && s.Status != "running" {
+			again = append(again, "if it is an iSCSI disk: "+strings.Join(startService(s), "; "))
+		}
+	}
 	check, what := "dangling-mount-point",
 		"the disk of a mounted volume is gone: nothing is at "+d.GetPath()
-	if isStaged(d.GetPath()) {
+	if isStaged(d.GetPath()) || len(podOf(d.GetPath())) > 0 {
 		published := slices.ContainsFunc(r.users[d.GetTarget()], func(u user) bool { return slices.Contains(u.way, d) })
 		if published {
 			r.add(Problem, check, "the disk of a mounted volume is gone: "+r.nameOf(d.GetTarget(), d.GetPath()),
-				slices.Concat(evidence, r.usersOf(d.GetTarget()), r.blank()),
+				slices.Concat(evidence, missingIn(evidence, r.usersOf(d.GetTarget())), r.blank()),
 				append(append([]string{whereAttached}, again...), "when it is back, "+deletePod)...)
 			return
 		}

@@ -20,6 +20,8 @@ const (
 	hung  = 2 * time.Minute
 )
 
+const callersWait = "a pod whose volume this is waits, as in ContainerCreating or Terminating"
+
 // operations judges work that does not end.
 func (r *report) operations() {
 	severity := Warning
@@ -39,13 +41,13 @@ func (r *report) operations() {
 	}
 	for _, server := range slices.Sorted(maps.Keys(byServer)) {
 		if server == "" {
-			r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer", byServer[server],
-				systemLog,
+			r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer",
+				append(byServer[server], said(callersWait)...), systemLog,
 				"repeat the call later: it joins the one that runs", agents)
 			continue
 		}
-		r.add(severity, "hung-operation", "the agent waits for a file server and gets no answer: "+server, byServer[server],
-			testServer(server), smbLog, agents)
+		r.add(severity, "hung-operation", "the agent waits for a file server and gets no answer: "+server,
+			append(byServer[server], said(callersWait)...), testServer(server), smbLog, agents)
 	}
 	if waits = r.running(slow, stuck); len(waits) > 0 {
 		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", said(lines(waits)...),

@@ -24,12 +24,14 @@ func linksOf(seen *admin.GetFactsResponse) linkMap {
 	return m
 }
 
+// mostFollowed is how many links of a path Windows follows (SYMLOOP_MAX): more of them lead in a circle.
+const mostFollowed = 31
+
 // follow returns the mount points and links on the way of a path, in order: those at it or above it, and where they
 // lead. The last one is a link to a path only if that is a plain one, or missing.
 func (m linkMap) follow(path string) (way []*admin.Link) {
-	const most = 31 // as Windows follows (SYMLOOP_MAX)
 	path = winpath.Fold(path)
-	for at := path; strings.Contains(at, `\`) && len(way) < most; {
+	for at := path; strings.Contains(at, `\`) && len(way) < mostFollowed; {
 		l := m[at]
 		if l == nil {
 			at = at[:strings.LastIndexByte(at, '\\')]
@@ -187,11 +189,13 @@ func podOf(path string) []Evidence {
 	return nil
 }
 
-// danglingLinks returns the mount points and links that lead nowhere, and those of pods to kubelet's globalmount at
-// which nothing is mounted: a plain directory of the system disk.
+// danglingLinks returns the mount points and links that lead nowhere or in a circle, and those of pods to kubelet's
+// globalmount at which nothing is mounted: a plain directory of the system disk.
 func (r *report) danglingLinks() []*admin.Link {
 	return slices.DeleteFunc(slices.Clone(r.Seen.GetLinks()),
-		func(l *admin.Link) bool { return !l.GetMissing() && !isStaged(l.GetEndsAt()) })
+		func(l *admin.Link) bool {
+			return !l.GetMissing() && !isStaged(l.GetEndsAt()) && len(r.links.follow(l.GetPath())) < mostFollowed
+		})
 }
 
 // missesVolume reports whether a mount point misses its volume.

@@ -12,7 +12,7 @@ import (
 func (r *report) services() {
 	for _, s := range r.Services {
 		name := argument{"SERVICE", s.Name}
-		smb, iscsi := strings.EqualFold(s.Name, "LanmanWorkstation"), strings.EqualFold(s.Name, "MSiSCSI")
+		smb, iscsi := strings.EqualFold(s.Name, "LanmanWorkstation"), isInitiator(s)
 		stopped := s.Status != "running"
 		found := func(severity Severity, check, what string, do ...string) {
 			r.add(severity, check, what, append(said(evidence(s)), r.suffering(smb, iscsi)...), do...)
@@ -42,6 +42,8 @@ func (r *report) services() {
 		}
 	}
 }
+
+func isInitiator(s Service) bool { return strings.EqualFold(s.Name, "MSiSCSI") }
 
 // suffering names what uses shares, or iSCSI disks, without the service for them.
 func (r *report) suffering(smb, iscsi bool) (lines []Evidence) {

@@ -82,7 +82,7 @@ func diskOf(d *admin.Disk) Disk {
 
 func partitionOf(p *admin.Partition) Partition {
 	return Partition{Number: p.GetNumber(), OffsetBytes: p.GetOffsetBytes(), SizeBytes: p.GetSizeBytes(),
-		Kind: p.GetKind(), Attributes: attributesOf(p)}
+		Kind: p.GetKind(), Attributes: attributesOf(p), GetsVolume: p.GetGetsVolume()}
 }
 
 // attributesOf names the attributes of a GPT partition with basic data ("PARTITION_INFORMATION_GPT").

@@ -79,6 +79,7 @@ type Partition struct {
 	// Attributes are those of a GPT partition with basic data: "hidden", "read-only", "no drive letter".
 	Attributes []string `json:"attributes"`
 	Unknown    string   `json:"unknown,omitempty"` // why it is not known which volume is on it
+	GetsVolume bool     `json:"-"`                 // Windows makes a volume of it
 	Volume     *Volume  `json:"volume"`
 }
 
