@@ -4,7 +4,6 @@ package csiproxytest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -102,7 +101,7 @@ func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 // returns, the agent serves again, and connected clients can go on.
 func (n *Node) Reboot() {
 	n.t.Helper()
-	n.must("rebooting", n.emulation().Restart(context.Background()))
+	n.must("rebooting", n.emulation().Restart())
 }
 
 // HostPath returns the path on this machine of a Windows path of the node. Links and mount points are followed as by a

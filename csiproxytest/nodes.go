@@ -3,7 +3,6 @@
 package csiproxytest
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -31,7 +30,7 @@ func (n *Node) save(clone bool) Snapshot {
 // returns, connected clients can go on. Detached disks of the node are gone.
 func (n *Node) Restore(s Snapshot) {
 	n.t.Helper()
-	n.must("restoring the node", n.emulation().Restore(context.Background(), s.dir))
+	n.must("restoring the node", n.emulation().Restore(s.dir))
 }
 
 // Clone starts another node with the same content for a test: a machine with a serial number of its own, whose disks

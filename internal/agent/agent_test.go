@@ -155,26 +155,6 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	start(t, emulation.Config{StateDir: dir})
 }
 
-func TestGivenKernelIsUsed(t *testing.T) {
-	n, err := emulated.Open(shortDir(t), emulated.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := start(t, emulation.Config{Config: agent.Config{Kernel: n, Transport: transport.Options{SocketDir: shortDir(t)}}})
-	if _, err := dialAdmin(t, a).Reboot(t.Context(), &nodeapi.RebootRequest{}); err != nil {
-		t.Errorf("reboot: %v", err)
-	}
-	if err := a.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := n.DiskInterfaces(); err != nil {
-		t.Errorf("the agent closed a node that is not its own: %v", err)
-	}
-	if err := n.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // startReal starts an agent that takes a node for a real one.
 func startReal(t *testing.T, k kernel.Kernel) *agent.Agent {
 	t.Helper()
@@ -312,9 +292,5 @@ func TestIncompleteConfig(t *testing.T) {
 			_ = a.Stop(t.Context())
 			t.Errorf("%s: got no error", name)
 		}
-	}
-	if a, err := emulation.Start(t.Context(), emulation.Config{}); err == nil {
-		_ = a.Stop(t.Context())
-		t.Error("no node: got no error")
 	}
 }

@@ -87,6 +87,6 @@ func (w *world) startOnWhatIsLeft() {
 	w.t.Helper()
 	left := filepath.Join(testnode.ShortDir(w.t), "left")
 	w.OK(new(hostfiles.Host).CopyDir(w.node.StateDir, left))
-	w.OK(w.node.Agent.Restore(w.t.Context(), left))
+	w.OK(w.node.Agent.Restore(left))
 	w.OK(os.RemoveAll(left))
 }

@@ -99,7 +99,7 @@ func (p *loadNode) reboot() error {
 	p.reboots++
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.agent.Restart(context.Background())
+	return p.agent.Restart()
 }
 
 // onNode does something on the node as the cloud would, past the agent.

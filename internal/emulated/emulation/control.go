@@ -21,40 +21,37 @@ import (
 
 // control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
 func (a *Agent) control(served *agent.Agent) []server.Service {
+	a.Agent = served
 	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(verbs(a.Emulated),
 		answer("AddFault", node.LimitWrite, a.addFault),
 		answer("ListFaults", node.LimitRead, a.listFaults),
 		change("RemoveFault", node.LimitWrite, a.removeFault),
 		server.Unary("ListJournal", 2*journalWait, a.ListJournal),
 		server.Unary("Reboot", node.LimitLong,
-			func(ctx context.Context, _ *api.RebootRequest) (*emptypb.Empty, error) {
-				return &emptypb.Empty{}, a.reboot(context.WithoutCancel(ctx), served)
-			}),
+			func(context.Context, *api.RebootRequest) (*emptypb.Empty, error) { return &emptypb.Empty{}, a.Restart() }),
 		change("SaveNode", node.LimitLong,
 			func(r *api.SaveNodeRequest) error { return a.Emulated.Save(r.GetDirectory(), r.GetClone()) }),
-		server.Unary("RestoreNode", node.LimitLong,
-			func(ctx context.Context, r *api.RestoreNodeRequest) (*emptypb.Empty, error) {
-				return &emptypb.Empty{}, controlError(a.restore(context.WithoutCancel(ctx), served, r.GetDirectory()))
-			}),
+		change("RestoreNode", node.LimitLong,
+			func(r *api.RestoreNodeRequest) error { return a.Restore(r.GetDirectory()) }),
 	)}}
 }
 
-// reboot reboots the node under an agent, which cuts calls off as a reboot does and then serves again. While the host
-// would not let the node come back, it does nothing.
-func (a *Agent) reboot(ctx context.Context, served *agent.Agent) error {
+// Restart reboots the node; its agent cuts calls off as a reboot does, and then serves again, whatever the caller's
+// deadline is. While the host would not let the node come back, it does nothing.
+func (a *Agent) Restart() error {
 	if err := a.Emulated.CanReboot(); err != nil {
 		return errdefs.FailedPrecondition.WrapErrorf(err, "NOT_POSSIBLE",
 			"not rebooted: its host keeps the emulated node from coming back: %v; csi-proxyctl doctor looks at the host", err)
 	}
-	return served.Interrupt(ctx, a.abort, a.Emulated.Reboot)
+	return a.Interrupt(context.Background(), a.abort, a.Emulated.Reboot)
 }
 
-// restore makes the node what was saved in a directory, and serves it again, as reboot does.
-func (a *Agent) restore(ctx context.Context, served *agent.Agent, directory string) error {
+// Restore makes the node what was saved in a directory, and serves it again, as Restart does.
+func (a *Agent) Restore(directory string) error {
 	if err := a.Emulated.PrepareRestore(directory); err != nil {
 		return err
 	}
-	return served.Interrupt(ctx, a.abort, a.Emulated.Restore)
+	return a.Interrupt(context.Background(), a.abort, a.Emulated.Restore)
 }
 
 // answer returns a method of the node's control.

@@ -25,14 +25,18 @@ type entry struct {
 	requestID string
 	err       error
 
-	endpoint      string        // of the API call
-	method        string        // its full method
-	request       proto.Message // masked; nil: none was read
-	tooLarge      int           // bytes of a request that was not kept
-	response      proto.Message // not masked yet; nil: there was none, or it was not kept
-	largeResponse int           // bytes of a response that was not kept
+	endpoint string // of the API call
+	method   string // its full method
+	request  body   // masked
+	response body   // not masked yet
 
 	kernel.Call
+}
+
+// A body is a request or a response, or the number of its bytes if it was not kept. The zero value is none.
+type body struct {
+	message  proto.Message
+	tooLarge int
 }
 
 // errPanic is the outcome of a kernel call that panicked.
@@ -89,20 +93,18 @@ func (j *Journal) BeginAPI(requestID, endpoint, method string) *APICall {
 
 // Request records a masked copy of the call's request, once it is known.
 func (c *APICall) Request(request proto.Message) {
-	kept, tooLarge := redact.Mask(request)
-	c.running.Update(func(e *entry) { e.request, e.tooLarge = kept, tooLarge })
+	var kept body
+	kept.message, kept.tooLarge = redact.Mask(request)
+	c.running.Update(func(e *entry) { e.request = kept })
 }
 
 // End records the call's outcome; it is called once. The response, nil if there is none, must not change afterwards.
 func (c *APICall) End(response proto.Message, err error) {
-	tooLarge := 0
-	if response != nil {
-		// a list of a large node's disks, of which thousands may come
-		if size := proto.Size(response); size > redact.MaxSize {
-			response, tooLarge = nil, size
-		}
+	kept := body{message: response}
+	if size := proto.Size(response); size > redact.MaxSize { // a list of a large node's disks: thousands may come
+		kept = body{tooLarge: size}
 	}
-	c.journal.end(c.running, func(e *entry) { e.response, e.largeResponse, e.err = response, tooLarge, err })
+	c.journal.end(c.running, func(e *entry) { e.response, e.err = kept, err })
 }
 
 // Intercept is the kernel.Interceptor.

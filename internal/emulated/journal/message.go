@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -33,16 +32,11 @@ func (e *entry) message() *nodeapi.JournalEntry {
 		return m
 	}
 	call := &nodeapi.APICall{
-		Endpoint: e.endpoint, Method: e.method, Request: printable.Clip(requestText(e.request, e.tooLarge), maxJSON),
+		Endpoint: e.endpoint, Method: e.method, Request: printable.Clip(e.request.text(), maxJSON),
+		Response: printable.Clip(e.response.text(), maxJSON),
 	}
 	if e.sequence != 0 {
 		call.Code = status.Code(e.err).String()
-	}
-	switch {
-	case e.largeResponse > 0:
-		call.Response = requestText(nil, e.largeResponse)
-	case e.response != nil:
-		call.Response = printable.Clip(requestText(redact.Mask(e.response)), maxJSON)
 	}
 	if e.err != nil {
 		call.Message = printable.Clip(status.Convert(e.err).Message(), maxText)
@@ -86,15 +80,18 @@ func (e *entry) arguments() string {
 	return e.Argument
 }
 
-// requestText returns a message as JSON on one line.
-func requestText(request proto.Message, tooLarge int) string {
-	if tooLarge > 0 {
-		return fmt.Sprintf("(%d bytes)", tooLarge)
+// text returns the message as JSON on one line, without secrets.
+func (b body) text() string {
+	if b.message != nil {
+		b.message, b.tooLarge = redact.Mask(b.message)
 	}
-	if request == nil {
+	switch {
+	case b.tooLarge > 0:
+		return fmt.Sprintf("(%d bytes)", b.tooLarge)
+	case b.message == nil:
 		return ""
 	}
-	text, err := redact.JSON(request)
+	text, err := redact.JSON(b.message)
 	if err != nil {
 		return "(not valid)"
 	}

@@ -81,5 +81,5 @@ func (e *entry) named() string {
 	if e.Function != "" {
 		return e.Object + "\n" + e.arguments()
 	}
-	return strings.ReplaceAll(requestText(e.request, e.tooLarge), `\\`, `\`) // people write paths as they are, not as JSON
+	return strings.ReplaceAll(e.request.text(), `\\`, `\`) // people write paths as they are, not as JSON
 }
