@@ -48,6 +48,7 @@ func (n *Node) Close() error {
 // putDown ends the use of everything that is open, and forgets what lasts until a reboot.
 func (n *Node) putDown() error {
 	n.boot++
+	n.hastened = make(chan struct{})
 	clear(n.online)
 	clear(n.privileges)
 	n.contents.retire(errRebooted, func(*content) bool { return true })
@@ -173,7 +174,7 @@ func (n *Node) CanReboot() error {
 // Reboot restarts the node: every open handle becomes invalid. Disks, their numbers and states, mount points and links
 // stay.
 func (n *Node) Reboot() error {
-	n.Hasten(false)
+	n.Hasten()
 	defer n.control()()
 	err := n.update(func(s *state) {
 		s.SMB.Reboot(s.Switches.MappingsOutliveReboot)

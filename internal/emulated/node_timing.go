@@ -72,17 +72,14 @@ func (n *Node) pass(d time.Duration) {
 	}
 }
 
-// Hasten ends the waits of calls, and lets later ones take no time, until the node reboots or it is called with false:
-// a stopping agent does not wait for them.
-func (n *Node) Hasten(hasty bool) {
+// Hasten ends the waits of calls, and lets later ones take no time, until the node is put down: a stopping agent does
+// not wait for them.
+func (n *Node) Hasten() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	select {
 	case <-n.hastened:
 	default:
 		close(n.hastened)
-	}
-	if !hasty {
-		n.hastened = make(chan struct{})
 	}
 }

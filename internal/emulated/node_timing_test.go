@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,7 +70,7 @@ func TestWaitsEnd(t *testing.T) {
 		if d := format(time.Second, func() { must(t, n.SetSwitch("automountOff", "true")) }); d != 2900*time.Millisecond {
 			t.Errorf("another switch: %v", d)
 		}
-		if d := format(2*time.Second, func() { n.Hasten(true) }); d != 2*time.Second {
+		if d := format(2*time.Second, func() { n.Hasten() }); d != 2*time.Second {
 			t.Errorf("the agent stops: %v", d)
 		}
 		if d := format(time.Second, func() {}); d != 0 {
@@ -78,6 +79,14 @@ func TestWaitsEnd(t *testing.T) {
 		must(t, n.Reboot())
 		if d := format(time.Second, func() {}); d != 2900*time.Millisecond {
 			t.Errorf("after a reboot: %v", d)
+		}
+		saved := filepath.Join(t.TempDir(), "saved")
+		must(t, n.Save(saved, false))
+		must(t, n.PrepareRestore(saved))
+		n.Hasten()
+		must(t, n.Restore())
+		if d := format(time.Second, func() {}); d != 2900*time.Millisecond {
+			t.Errorf("after a return to what was saved: %v", d)
 		}
 	})
 }

@@ -28,7 +28,9 @@ func (a *Agent) control(served *agent.Agent) []server.Service {
 		change("RemoveFault", node.LimitWrite, a.removeFault),
 		server.Unary("ListJournal", 2*journalWait, a.ListJournal),
 		server.Unary("Reboot", node.LimitLong,
-			func(context.Context, *api.RebootRequest) (*emptypb.Empty, error) { return &emptypb.Empty{}, a.Restart() }),
+			func(context.Context, *api.RebootRequest) (*emptypb.Empty, error) {
+				return &emptypb.Empty{}, a.Restart()
+			}),
 		change("SaveNode", node.LimitLong,
 			func(r *api.SaveNodeRequest) error { return a.Emulated.Save(r.GetDirectory(), r.GetClone()) }),
 		change("RestoreNode", node.LimitLong,

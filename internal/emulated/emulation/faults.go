@@ -72,7 +72,7 @@ func (a *Agent) EndFaults() {
 // abort makes the calls that a fault holds fail, and ends the waits of those that take time: the node reboots.
 func (a *Agent) abort() {
 	a.Faults.Abort()
-	a.Emulated.Hasten(true)
+	a.Emulated.Hasten()
 }
 
 // cutOff closes the connection of a call, whose client gets no answer.
