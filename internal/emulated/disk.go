@@ -84,7 +84,7 @@ func (d *disk) refresh() error {
 		if _, err := d.image.File.ReadAt(sector, p.StartingOffset); err != nil {
 			return err
 		}
-		v.boot, _ = ondisk.ParseBootSector(sector, d.record.SectorSize, uint64(p.Length/d.sectorSize()))
+		v.boot, _ = ondisk.ParseBootSector(sector, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
 		was := int64(0)
 		if i := slices.IndexFunc(before, func(b *volume) bool { return b.id == v.id }); i >= 0 {

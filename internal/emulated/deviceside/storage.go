@@ -98,13 +98,10 @@ func StorageAdapter(a win32.StorageAdapter) []byte {
 
 // SCSIAddress encodes a SCSI_ADDRESS, 8 bytes.
 func SCSIAddress(a win32.SCSIAddress) []byte {
-	b := make(cstruct.Buffer, win32.SizeofSCSIAddress)
-	b.PutU32(0, win32.SizeofSCSIAddress) // Length
-	b[4] = a.PortNumber                  // PortNumber
-	b[5] = a.PathID                      // PathId
-	b[6] = a.TargetID                    // TargetId
-	b[7] = a.LUN                         // Lun
-	return b
+	return cstruct.Encode(struct {
+		Length uint32
+		win32.SCSIAddress
+	}{win32.SizeofSCSIAddress, a})
 }
 
 // VolumeDiskExtents encodes a VOLUME_DISK_EXTENTS, 8 bytes and 24 for each extent.

@@ -26,13 +26,10 @@ func (b BootSector) Clusters() uint64 {
 	return b.Sectors / uint64(b.ClusterBytes/b.BytesPerSector)
 }
 
-// ParseBootSector recognises, by the first sector of a partition with the given number of sectors of a size, the file
-// systems that Windows would mount. Everything else, such as ext4 and LUKS, is raw: ok is false.
-func ParseBootSector(s []byte, sectorSize uint32, partitionSectors uint64) (b BootSector, ok bool) {
-	if len(s) < 512 || (sectorSize != 512 && sectorSize != 4096) {
-		return BootSector{}, false
-	}
-	le := binary.LittleEndian
+// ParseBootSector recognises, by the first sector of a partition with the given number of sectors, the file systems
+// that Windows would mount. Everything else, such as ext4 and LUKS, is raw: ok is false.
+func ParseBootSector(s []byte, partitionSectors uint64) (b BootSector, ok bool) {
+	le, sectorSize := binary.LittleEndian, uint32(len(s))
 	b = BootSector{BytesPerSector: sectorSize, ClusterBytes: ClusterSize, Sectors: partitionSectors}
 	signed := s[510] == 0x55 && s[511] == 0xAA
 	switch {

@@ -18,7 +18,8 @@ func FuzzParseBootSector(f *testing.F) {
 	f.Add(newBootSector(512, 2048, 1<<63-8, 800), uint16(20000))
 	f.Fuzz(func(t *testing.T, sector []byte, sectors uint16) {
 		for _, size := range []uint32{512, 4096} {
-			b, ok := ParseBootSector(sector, size, uint64(sectors))
+			sector := append(sector, make([]byte, size)...)[:size]
+			b, ok := ParseBootSector(sector, uint64(sectors))
 			if b.FileSystem == "" {
 				continue
 			}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"io"
 	"slices"
 
@@ -34,7 +33,7 @@ type Layout struct {
 func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (Layout, error) {
 	l := Layout{Style: win32.PARTITION_STYLE_RAW, SectorSize: int64(sectorSize)}
 	first := make([]byte, sectorSize)
-	if _, err := r.ReadAt(first, 0); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := r.ReadAt(first, 0); err != nil {
 		return Layout{}, err
 	}
 	m, protective, ok := parseMBR(first, size)
@@ -128,7 +127,7 @@ const (
 // parseMBR parses the first sector of a disk; ok is false without the boot signature. Entries that overlap or reach
 // beyond the disk are left out: boot code that is taken for a table looks like that.
 func parseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
-	if len(s) < 512 || s[510] != 0x55 || s[511] != 0xAA {
+	if s[510] != 0x55 || s[511] != 0xAA {
 		return MBR{}, false, false
 	}
 	le := binary.LittleEndian

@@ -167,29 +167,21 @@ func (f *Identifier) read(id *win32.StorageIdentifier) (err error) {
 		return strictyaml.At(err, "association")
 	}
 	id.Type, id.Association = uint32(kind), uint32(association) // indices
-	given := 0
-	for _, form := range []struct {
-		text    string
-		codeSet uint32
-	}{{f.ASCII, win32.StorageIdCodeSetAscii}, {f.UTF8, win32.StorageIdCodeSetUtf8},
-		{f.Hex, win32.StorageIdCodeSetBinary}} {
-		if form.text != "" {
-			id.CodeSet, id.Identifier = form.codeSet, []byte(form.text)
-			given++
-		}
-	}
-	if given != 1 {
-		return errors.New("an identifier needs exactly one of ascii, utf8 and hex")
-	}
-	switch id.CodeSet {
-	case win32.StorageIdCodeSetAscii:
-		if strings.ContainsFunc(f.ASCII, func(r rune) bool { return r > '~' }) {
+	switch given := f.ASCII + f.UTF8 + f.Hex; {
+	case given != "" && given == f.ASCII:
+		id.CodeSet, id.Identifier = win32.StorageIdCodeSetAscii, []byte(given)
+		if strings.ContainsFunc(given, func(r rune) bool { return r > '~' }) {
 			return errors.New("ascii is not ASCII; use utf8")
 		}
-	case win32.StorageIdCodeSetBinary:
-		if id.Identifier, err = hex.DecodeString(f.Hex); err != nil {
+	case given != "" && given == f.UTF8:
+		id.CodeSet, id.Identifier = win32.StorageIdCodeSetUtf8, []byte(given)
+	case given != "" && given == f.Hex:
+		id.CodeSet = win32.StorageIdCodeSetBinary
+		if id.Identifier, err = hex.DecodeString(given); err != nil {
 			return errors.New("hex must be pairs of hexadecimal digits")
 		}
+	default:
+		return errors.New("an identifier needs exactly one of ascii, utf8 and hex")
 	}
 	return nil
 }
