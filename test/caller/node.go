@@ -19,6 +19,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
@@ -33,8 +34,8 @@ const (
 const (
 	Share      = `\\fs.emulated\share`
 	OtherShare = `\\fs.emulated\other`
-	User       = "csi"
-	Password   = "csi-password"
+	User       = calls.User
+	Password   = calls.Password
 )
 
 // Node is an emulated node with an agent, and the calls of a test.
@@ -107,13 +108,13 @@ func (n *Node) Mapped(shares ...string) {
 }
 
 // Called returns the functions and objects of the kernel calls since the last time; of the given functions, or of all.
-func (n *Node) Called(functions ...string) (calls []string) {
+func (n *Node) Called(functions ...string) (called []string) {
 	for _, c := range n.Faults.Calls() {
 		if len(functions) == 0 || slices.Contains(functions, c.Function) {
-			calls = append(calls, strings.TrimSpace(c.Function+" "+c.Object))
+			called = append(called, strings.TrimSpace(c.Function+" "+c.Object))
 		}
 	}
-	return calls
+	return called
 }
 
 // Once makes the next call of a kernel function fail.

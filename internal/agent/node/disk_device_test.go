@@ -39,18 +39,21 @@ func TestDeniedDisk(t *testing.T) {
 		change bool
 		do     func(ctx context.Context, n *Node, volume string) error
 	}{
-		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return by(n).PartitionDisk(ctx, 1) }},
+		"partition": {changes, func(ctx context.Context, n *Node, _ string) error { return by(ctx, n).PartitionDisk(1) }},
 		"state": {changes, func(ctx context.Context, n *Node, _ string) error {
-			return by(n).SetDiskState(ctx, 1, true)
+			return by(ctx, n).SetDiskState(1, true)
 		}},
 		"read-only": {changes, func(ctx context.Context, n *Node, _ string) error {
 			return n.Disks.SetDiskReadOnly(ctx, 1, false)
 		}},
 		"resize": {changes, func(ctx context.Context, n *Node, volume string) error {
-			return by(n).ResizeVolume(ctx, volume, 0)
+			return by(ctx, n).ResizeVolume(volume, 0)
 		}},
-		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error { return of(by(n).GetDiskStats)(ctx, 1) }},
-		"rescan":     {looks, func(ctx context.Context, n *Node, _ string) error { return by(n).Rescan(ctx) }},
+		"statistics": {looks, func(ctx context.Context, n *Node, _ string) error {
+			_, err := by(ctx, n).GetDiskStats(1)
+			return err
+		}},
+		"rescan": {looks, func(ctx context.Context, n *Node, _ string) error { return by(ctx, n).Rescan() }},
 	}
 	for name, operation := range operations {
 		for _, code := range []win32.Errno{win32.ERROR_ACCESS_DENIED, win32.ERROR_SHARING_VIOLATION} {

@@ -84,7 +84,7 @@ func TestCallsForIdentifiers(t *testing.T) {
 			}, test.disk)
 			for _, want := range []int32{test.together, test.apart} {
 				calls = 0
-				ids, err := by(n).ListDiskIDs(t.Context())
+				ids, err := by(t.Context(), n).ListDiskIDs()
 				got := DiskIDs{ids[1].GetPage83(), ids[1].GetSerialNumber()}
 				if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
 					t.Errorf("apart %t: %v (-want +got)\n%s", apart, err, diff)
@@ -104,7 +104,7 @@ func TestVolumesOfDisksThatSwappedNumbers(t *testing.T) {
 		{SizeBytes: 64 << 20, Formatted: true, LUN: 2}}
 	n, k, lists := countedNode(t, func(call kernel.Call) bool { return call.Function == "VolumeNames" }, disks...)
 	volumeOf := func(number uint32) string {
-		ids, err := by(n).ListVolumesOnDisk(t.Context(), number, 0)
+		ids, err := by(t.Context(), n).ListVolumesOnDisk(number)
 		if err != nil || len(ids) != 1 {
 			t.Fatalf("disk %d: %v, %v", number, ids, err)
 		}
@@ -148,7 +148,7 @@ func TestManySlowListings(t *testing.T) {
 		var listings sync.WaitGroup
 		for range callers {
 			listings.Go(func() {
-				if ids, err := by(n).ListDiskIDs(t.Context()); err != nil || len(ids) != 1+len(disks) {
+				if ids, err := by(t.Context(), n).ListDiskIDs(); err != nil || len(ids) != 1+len(disks) {
 					t.Errorf("%d disks, %v", len(ids), err)
 				}
 			})

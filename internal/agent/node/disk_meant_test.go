@@ -52,7 +52,7 @@ func TestANumberThatIsAnotherDisksByNow(t *testing.T) {
 // volume that has gone.
 func TestADiskThatIsAnotherVolumesByNow(t *testing.T) {
 	n := clones(t)
-	volumes, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
+	volumes, err := by(t.Context(), n).ListVolumesOnDisk(1)
 	must(t, err)
 	const gone = `\\?\Volume{00000000-0000-0000-0000-000000000001}\`
 	for _, test := range []struct {

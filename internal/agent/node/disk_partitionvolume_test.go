@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
@@ -43,18 +42,17 @@ func TestPartitionsThatMislead(t *testing.T) {
 				s.Disks = []bundle.Spec{{SizeBytes: 64 << 20, LUN: 1, Formatted: true}, {SizeBytes: 64 << 20, LUN: 2, Formatted: true}}
 				k := &misleading{Node: emulate(t, emulated.Options{Scenario: &s})}
 				n := bare(t, k)
-				want, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
+				want, err := by(t.Context(), n).ListVolumesOnDisk(1)
 				must(t, err)
 				k.name, k.opens = lead[0], lead[1]
-				if got, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0); err != nil || !slices.Equal(got, want) {
+				if got, err := by(t.Context(), n).ListVolumesOnDisk(1); err != nil || !slices.Equal(got, want) {
 					t.Errorf("got %q, %v, want %q", got, err, want)
 				}
 				for _, path := range []string{leafPath, leafParent + `\other`} {
-					must(t, by(n).MountVolume(t.Context(), want[0], path))
+					must(t, by(t.Context(), n).MountVolume(want[0], path))
 				}
-				_, err = n.Steps.Unstage(t.Context(), &api.UnstageRequest{TargetPath: leafPath})
-				must(t, err)
-				if online, err := by(n).GetDiskState(t.Context(), 1); err != nil || !online {
+				must(t, by(t.Context(), n).Unstage(leafPath))
+				if online, err := by(t.Context(), n).GetDiskState(1); err != nil || !online {
 					t.Errorf("online: %t, %v", online, err)
 				}
 			})

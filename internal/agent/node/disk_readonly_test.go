@@ -35,7 +35,7 @@ func TestProtectedDisk(t *testing.T) {
 		t.Errorf("the facts have %+v, %v", disks, err)
 	}
 	for what, err := range map[string]error{
-		"formatting":      by(n).FormatVolume(t.Context(), id),
+		"formatting":      by(t.Context(), n).FormatVolume(id),
 		"making writable": n.Disks.SetDiskReadOnly(t.Context(), 1, false),
 	} {
 		if !errdefs.HasReason(err, reason.DiskReadOnly) || !strings.Contains(err.Error(), "write-protected") {
@@ -53,12 +53,12 @@ func TestMountedDiskBecomesWritable(t *testing.T) {
 	ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 	const line = "becomes writable while its volume is mounted"
 	for _, lines := range []int{0, 1} {
-		err := errors.Join(k.SetDiskReadOnly(1, true), by(n).SetDiskState(ctx, 1, true))
+		err := errors.Join(k.SetDiskReadOnly(1, true), by(ctx, n).SetDiskState(1, true))
 		if got := strings.Count(log.String(), line); err != nil || got != lines {
 			t.Errorf("the log has %d such lines, want %d; %v:\n%s", got, lines, err, &log)
 		}
-		if err := errors.Join(by(n).FormatVolume(ctx, id),
-			by(n).MountVolume(ctx, id, KubeletDir+`\mount`)); err != nil {
+		if err := errors.Join(by(ctx, n).FormatVolume(id),
+			by(ctx, n).MountVolume(id, KubeletDir+`\mount`)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,13 +29,13 @@ func TestOfflineDiskThatIsToldToLook(t *testing.T) {
 		}
 		return do()
 	}))
-	if err := by(n).SetDiskState(t.Context(), 1, false); err != nil {
+	if err := by(t.Context(), n).SetDiskState(1, false); err != nil {
 		t.Error(err)
 	}
-	if online, err := by(n).GetDiskState(t.Context(), 1); err != nil || online {
+	if online, err := by(t.Context(), n).GetDiskState(1); err != nil || online {
 		t.Errorf("online: %t, %v", online, err)
 	}
-	if err := by(n).SetDiskState(t.Context(), 1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
+	if err := by(t.Context(), n).SetDiskState(1, true); !errors.Is(err, win32.ERROR_INVALID_FUNCTION) {
 		t.Errorf("a disk that comes online: %v", err)
 	}
 }
@@ -79,11 +79,11 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 				}
 				return do()
 			}))
-			must(t, by(n).PartitionDisk(t.Context(), 1))
+			must(t, by(t.Context(), n).PartitionDisk(1))
 			lies := uint32(1)
 			if name == "of a dynamic disk" { // its partitions have no volumes; one that begins elsewhere lies on it, too
 				lies = 2
-				must(t, by(n).PartitionDisk(t.Context(), lies))
+				must(t, by(t.Context(), n).PartitionDisk(lies))
 				must(t, n.change(t.Context(), operation.On("test", operation.Disk(1)), changing(1, func(_ *op, d *disk) error {
 					layout, err := d.layout()
 					must(t, err)
@@ -91,7 +91,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 					return d.setLayout(layout)
 				})))
 			}
-			ids, err := by(n).ListVolumesOnDisk(t.Context(), lies, 0)
+			ids, err := by(t.Context(), n).ListVolumesOnDisk(lies)
 			must(t, err)
 			s.volume = ids[0]
 			for i := range int64(c.extents) {
@@ -106,7 +106,7 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 			}
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-			if err := by(n).SetDiskState(ctx, 1, false); err != nil {
+			if err := by(ctx, n).SetDiskState(1, false); err != nil {
 				t.Error(err)
 			}
 			if repeated := len(steps) > len(c.want); repeated != (c.refused == win32.FSCTL_LOCK_VOLUME || c.held > 0) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
@@ -23,14 +24,14 @@ func TestErrorsBelowALinkNameDFS(t *testing.T) {
 		return do()
 	})
 	link := testLink + `share`
-	must(t, by(n).NewSMBGlobalMapping(t.Context(), testShare, link, "csi", "csi-password"))
+	must(t, by(t.Context(), n).NewSmbGlobalMapping(testShare, link, "csi", "csi-password"))
 	dfs.Store(true)
-	_, exists := by(n).PathExists(t.Context(), link+`\dir`)
-	volume, err := by(n).GetVolume(t.Context(), link)
+	_, exists := by(t.Context(), n).PathExists(link + `\dir`)
+	volume, err := n.Steps.GetVolume(t.Context(), &nodesteps.GetVolumeRequest{TargetPath: link})
 	must(t, err)
 	for call, err := range map[string]error{
 		"PathExists": exists, "GetVolume": errors.New(volume.GetMessage()),
-		"CreateSymlink": by(n).CreateSymlink(t.Context(), link+`\dir`, KubeletDir+`\pods\link`),
+		"CreateSymlink": by(t.Context(), n).CreateSymlink(link+`\dir`, KubeletDir+`\pods\link`),
 	} {
 		if err == nil || strings.Count(err.Error(), "if it is a DFS namespace") != 1 {
 			t.Errorf("%s: got %v", call, err)

@@ -25,7 +25,7 @@ func TestLookingUp(t *testing.T) {
 		Letter: "E"})
 	k := emulate(t, emulated.Options{Scenario: &scenario})
 	n := newNode(t, k, Config{WorkingDirs: []string{KubeletDir, `E:\kubelet`, `E:\behind`}})
-	must(t, by(n).Mkdir(t.Context(), KubeletDir+`\pods`))
+	must(t, by(t.Context(), n).Mkdir(KubeletDir+`\pods`))
 	for _, path := range []string{`E:\kubelet`, `E:\kubelet\dir`, `E:\var`, `E:\var\lib`, `E:\var\lib\kubelet`,
 		`E:\var\lib\kubelet\dir`} {
 		newDirectory(t, k, path)
@@ -37,7 +37,7 @@ func TestLookingUp(t *testing.T) {
 	for path, reason := range map[string]string{
 		`E:\kubelet\dir`: "", `E:\behind\dir`: "", link + `\dir`: "", twin + `\dir`: reason.LinkRefused,
 	} {
-		exists, err := by(n).PathExists(t.Context(), path)
+		exists, err := by(t.Context(), n).PathExists(path)
 		if exists != (reason == "") || (err != nil) == exists || err != nil && !errdefs.HasReason(err, reason) {
 			t.Errorf("%s: %t, %v", path, exists, err)
 		}
@@ -52,12 +52,12 @@ func TestChangesAreWalked(t *testing.T) {
 	n.EnablePrivileges(t.Context())
 	const dir, link = KubeletDir + `\pods\dir\below`, KubeletDir + `\pods\dir\link`
 	for name, change := range map[string]func() error{
-		"Mkdir":         func() error { return by(n).Mkdir(t.Context(), dir) },
-		"CreateSymlink": func() error { return by(n).CreateSymlink(t.Context(), dir, link) },
-		"RmdirContents": func() error { return by(n).RmdirContents(t.Context(), dir) },
-		"Rmdir":         func() error { return by(n).Rmdir(t.Context(), dir, true) },
+		"Mkdir":         func() error { return by(t.Context(), n).Mkdir(dir) },
+		"CreateSymlink": func() error { return by(t.Context(), n).CreateSymlink(dir, link) },
+		"RmdirContents": func() error { return by(t.Context(), n).RmdirContents(dir) },
+		"Rmdir":         func() error { return by(t.Context(), n).Rmdir(dir, true) },
 	} {
-		must(t, by(n).Mkdir(t.Context(), dir))
+		must(t, by(t.Context(), n).Mkdir(dir))
 		if err := change(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -22,7 +22,7 @@ func treeNode(t *testing.T, around kernel.Interceptor) (n *Node, k *emulated.Nod
 	t.Helper()
 	k = emulate(t, emulated.Options{})
 	n = newNode(t, k, Config{Interceptor: around})
-	must(t, by(n).Mkdir(t.Context(), treePath))
+	must(t, by(t.Context(), n).Mkdir(treePath))
 	host, err := k.HostPath(treePath)
 	must(t, err)
 	return n, k, host
@@ -44,7 +44,7 @@ func TestListingsThatEndEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := by(n).RmdirContents(t.Context(), treePath); err != nil {
+	if err := by(t.Context(), n).RmdirContents(treePath); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(host); err != nil || len(left) > 0 || early != 2 {

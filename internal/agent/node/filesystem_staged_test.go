@@ -48,26 +48,26 @@ func (u *unpublishedNode) do(errs ...error) {
 // mount mounts a volume where kubelet has made the directory above.
 func (u *unpublishedNode) mount(volume int, at string) {
 	u.Helper()
-	u.do(by(u.Node).MountVolume(u.Context(), u.volumes[volume], at))
+	u.do(by(u.Context(), u.Node).MountVolume(u.volumes[volume], at))
 }
 
 func (u *unpublishedNode) share(at string) {
 	u.Helper()
 	parent := at[:strings.LastIndexByte(at, '\\')]
-	u.do(by(u.Node).Mkdir(u.Context(), parent),
-		by(u.Node).NewSMBGlobalMapping(u.Context(), testShare, at, "csi", "csi-password"))
+	u.do(by(u.Context(), u.Node).Mkdir(parent),
+		by(u.Context(), u.Node).NewSmbGlobalMapping(testShare, at, "csi", "csi-password"))
 }
 
 func (u *unpublishedNode) link(to, at string) {
 	u.Helper()
 	parent := at[:strings.LastIndexByte(at, '\\')]
-	u.do(by(u.Node).Mkdir(u.Context(), parent), by(u.Node).CreateSymlink(u.Context(), to, at))
+	u.do(by(u.Context(), u.Node).Mkdir(parent), by(u.Context(), u.Node).CreateSymlink(to, at))
 }
 
 // linkAs makes a link with the text that it is to have, as drivers do that call Windows themselves.
 func (u *unpublishedNode) linkAs(text string, relative bool, at string) {
 	u.Helper()
-	u.do(by(u.Node).Mkdir(u.Context(), at[:strings.LastIndexByte(at, '\\')]))
+	u.do(by(u.Context(), u.Node).Mkdir(at[:strings.LastIndexByte(at, '\\')]))
 	u.do(reparse.Plant(u.kernel, at,
 		win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_SYMLINK, SubstituteName: text, Relative: relative}))
 }
@@ -96,7 +96,7 @@ func TestUnpublished(t *testing.T) {
 		}, nil},
 		"a directory of it is published": {func(u *unpublishedNode) {
 			u.mount(0, stage)
-			u.do(by(u.Node).Mkdir(u.Context(), stage+`\sub`))
+			u.do(by(u.Context(), u.Node).Mkdir(stage + `\sub`))
 			u.link(stage+`\sub`, publish)
 		}, nil},
 		"published by a link to a link": {func(u *unpublishedNode) {
@@ -113,12 +113,12 @@ func TestUnpublished(t *testing.T) {
 			u.mount(0, stage)
 			u.link(stage, publish)
 			u.link(stage, publish2)
-			u.do(by(u.Node).Rmdir(u.Context(), publish, true))
+			u.do(by(u.Context(), u.Node).Rmdir(publish, true))
 		}, nil},
 		"published, and unpublished": {func(u *unpublishedNode) {
 			u.mount(0, stage)
 			u.link(stage, publish)
-			u.do(by(u.Node).Rmdir(u.Context(), publish, true))
+			u.do(by(u.Context(), u.Node).Rmdir(publish, true))
 		}, []string{stage}},
 		"published by a mount point": {func(u *unpublishedNode) { u.mount(0, stage); u.mount(0, publish) }, nil},
 		"published by a link into the volume": {func(u *unpublishedNode) {
@@ -173,9 +173,9 @@ func TestUnpublished(t *testing.T) {
 			k := emulate(t, emulated.Options{Scenario: &s})
 			u := &unpublishedNode{T: t, kernel: k, dirs: []string{KubeletDir}, code: win32.ERROR_ACCESS_DENIED}
 			u.open()
-			u.do(by(u.Node).Mkdir(t.Context(), KubeletDir+`\pods`))
+			u.do(by(t.Context(), u.Node).Mkdir(KubeletDir + `\pods`))
 			for i := range u.volumes {
-				ids, err := by(u.Node).ListVolumesOnDisk(t.Context(), uint32(i+1), 0)
+				ids, err := by(t.Context(), u.Node).ListVolumesOnDisk(uint32(i + 1))
 				u.do(err)
 				u.volumes[i] = ids[0]
 			}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	nodesteps "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 )
@@ -20,11 +21,11 @@ func TestHangingServerIsAskedOnce(t *testing.T) {
 		ask   func(ctx context.Context, n *Node, share string) (leads bool, err error)
 	}{
 		"IsSymlink": {onShareOf("share"), func(ctx context.Context, n *Node, share string) (bool, error) {
-			return by(n).IsSymlink(ctx, share)
+			return by(ctx, n).IsSymlink(share)
 		}},
 		"GetVolume": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
 			func(ctx context.Context, n *Node, share string) (bool, error) {
-				v, err := by(n).GetVolume(ctx, share)
+				v, err := n.Steps.GetVolume(ctx, &nodesteps.GetVolumeRequest{TargetPath: share})
 				return v.GetReason() != reason.NotAnswering, err
 			}},
 	} {

@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // hanging is a node with two volumes, some of whose kernel calls hang until they are let go.
@@ -63,48 +63,48 @@ func calling(function, object string) func(kernel.Call) bool {
 // objectRead is a read of an object that hangs, and of another one of the kind.
 type objectRead struct {
 	hangs       func(kernel.Call) bool
-	dead, other func(ctx context.Context) error
+	dead, other func(*calls.Calls) error
 }
 
 // of drops a read's answer.
-func of[A, T any](read func(context.Context, A) (T, error)) func(context.Context, A) error {
-	return func(ctx context.Context, a A) error { _, err := read(ctx, a); return err }
+func of[C, A, T any](read func(C, A) (T, error)) func(C, A) error {
+	return func(c C, a A) error { _, err := read(c, a); return err }
 }
 
 func (h *hanging) reads() map[string]objectRead {
 	const one, two = KubeletDir + `\pods\one`, KubeletDir + `\pods\two`
-	number := func(function string, read func(context.Context, uint32) error) objectRead {
-		return objectRead{calling(function, "physicaldrive1"), func(ctx context.Context) error { return read(ctx, 1) },
-			func(ctx context.Context) error { return read(ctx, 2) }}
+	number := func(function string, read func(*calls.Calls, uint32) error) objectRead {
+		return objectRead{calling(function, "physicaldrive1"), func(c *calls.Calls) error { return read(c, 1) },
+			func(c *calls.Calls) error { return read(c, 2) }}
 	}
-	text := func(function, object, dead, other string, read func(context.Context, string) error) objectRead {
-		return objectRead{calling(function, object), func(ctx context.Context) error { return read(ctx, dead) },
-			func(ctx context.Context) error { return read(ctx, other) }}
+	text := func(function, object, dead, other string, read func(*calls.Calls, string) error) objectRead {
+		return objectRead{calling(function, object), func(c *calls.Calls) error { return read(c, dead) },
+			func(c *calls.Calls) error { return read(c, other) }}
 	}
-	volume := func(function string, read func(context.Context, string) error) objectRead {
+	volume := func(function string, read func(*calls.Calls, string) error) objectRead {
 		return text(function, strings.Trim(h.volumes[0], `\?`), h.volumes[0], h.volumes[1], read)
 	}
-	exists := of(by(h.Node).PathExists)
+	exists := of((*calls.Calls).PathExists)
 	return map[string]objectRead{
-		"GetDiskStats":              number("OpenDevice", of(by(h.Node).GetDiskStats)),
-		"GetDiskState":              number("DeviceIoControl", of(by(h.Node).GetDiskState)),
-		"GetVolumeStats":            volume("DiskFreeSpace", of(by(h.Node).GetVolumeStats)),
-		"IsVolumeFormatted":         volume("VolumeInformation", of(by(h.Node).IsVolumeFormatted)),
-		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of(by(h.Node).GetDiskNumberFromVolumeID)),
+		"GetDiskStats": number("OpenDevice", of((*calls.Calls).GetDiskStats)),
+		"GetDiskState": number("DeviceIoControl", of((*calls.Calls).GetDiskState)),
+		"GetVolumeStats": volume("DiskFreeSpace", func(c *calls.Calls, id string) error {
+			_, _, err := c.GetVolumeStats(id)
+			return err
+		}),
+		"IsVolumeFormatted":         volume("VolumeInformation", of((*calls.Calls).IsVolumeFormatted)),
+		"GetDiskNumberFromVolumeID": volume("DeviceIoControl", of((*calls.Calls).GetDiskNumberFromVolumeID)),
 		"PathExists":                text("QueryAttributes", one, one, two, exists),
 		"PathExists in a volume":    text("OpenFile", strings.Trim(h.volumes[0], `\?`), leafPath+`\below`, two, exists),
-		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of(by(h.Node).IsSymlink)),
+		"IsSymlink":                 text("OpenFile", leafPath, leafPath, two, of((*calls.Calls).IsSymlink)),
 		"GetVolumeIDFromTargetPath": text("OpenFile", leafPath, leafPath, leafParent+`\other`,
-			of(by(h.Node).GetVolumeIDFromTargetPath)),
-		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of(by(h.Node).GetClosestVolumeIDFromTargetPath)),
+			of((*calls.Calls).GetVolumeIDFromTargetPath)),
+		"GetClosestVolumeIDFromTargetPath": text("FinalPath", one, one, two, of((*calls.Calls).GetClosestVolumeIDFromTargetPath)),
 		"GetService": text("QueryService", "MSiSCSI", "MSiSCSI", "LanmanWorkstation",
-			of(by(h.Node).GetService)),
+			of((*calls.Calls).GetService)),
 		"ListTargetPortals": {calling("ReportISCSISendTargetPortals", ""),
-			func(ctx context.Context) error {
-				_, err := h.ISCSI.ListTargetPortals(ctx, &iscsiapi.ListTargetPortalsRequest{})
-				return err
-			},
-			func(ctx context.Context) error { return exists(ctx, two) }},
+			func(c *calls.Calls) error { _, err := c.ListTargetPortals(); return err },
+			func(c *calls.Calls) error { return exists(c, two) }},
 	}
 }
 
@@ -115,26 +115,26 @@ func TestHungObjectBlocksNoOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHanging(t)
 				for i, path := range []string{leafPath, leafParent + `\other`} {
-					must(t, by(h.Node).MountVolume(t.Context(), h.volumes[i], path))
+					must(t, by(t.Context(), h.Node).MountVolume(h.volumes[i], path))
 				}
 				for _, path := range []string{`\one`, `\two`} {
-					must(t, by(h.Node).Mkdir(t.Context(), KubeletDir+`\pods`+path))
+					must(t, by(t.Context(), h.Node).Mkdir(KubeletDir+`\pods`+path))
 				}
 				read := h.reads()[name]
-				if err := read.dead(t.Context()); err != nil {
+				if err := read.dead(by(t.Context(), h.Node)); err != nil {
 					t.Fatalf("before anything hangs: %v", err)
 				}
 				h.hang(read.hangs)
 				refused := false
 				for range 10 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					err := read.dead(ctx)
+					err := read.dead(by(ctx, h.Node))
 					cancel()
 					refused = refused || errdefs.HasReason(err, reason.NotAnswering)
 					if err == nil {
 						t.Error("what hangs is answered")
 					}
-					if err := read.other(t.Context()); err != nil {
+					if err := read.other(by(t.Context(), h.Node)); err != nil {
 						t.Errorf("another object: %v", err)
 					}
 				}
@@ -144,7 +144,7 @@ func TestHungObjectBlocksNoOther(t *testing.T) {
 				h.hang(nil)
 				close(h.letGo)
 				synctest.Wait()
-				if err := read.dead(t.Context()); err != nil {
+				if err := read.dead(by(t.Context(), h.Node)); err != nil {
 					t.Errorf("when it is answered again: %v", err)
 				}
 			})
@@ -159,18 +159,18 @@ func TestListingsOmitHungObjects(t *testing.T) {
 		disk, volume := calling("DeviceIoControl", "prod_disk#1"), calling("OpenDevice", strings.Trim(h.volumes[1], `\?`))
 		h.hang(func(call kernel.Call) bool { return disk(call) || volume(call) })
 		defer close(h.letGo)
-		ids, err := by(h.Node).ListDiskIDs(t.Context())
+		ids, err := by(t.Context(), h.Node).ListDiskIDs()
 		if _, listed := ids[1]; err != nil || listed || len(ids) != 2 {
 			t.Errorf("ListDiskIDs: %v, %v, want the disks 0 and 2", ids, err)
 		}
-		locations, err := by(h.Node).ListDiskLocations(t.Context())
+		locations, err := by(t.Context(), h.Node).ListDiskLocations()
 		if err != nil || len(locations) != 2 {
 			t.Errorf("ListDiskLocations: %v, %v, want the disks 0 and 2", locations, err)
 		}
-		if err := by(h.Node).Rescan(t.Context()); err != nil {
+		if err := by(t.Context(), h.Node).Rescan(); err != nil {
 			t.Errorf("Rescan: %v", err)
 		}
-		if _, err := by(h.Node).ListVolumesOnDisk(t.Context(), 0, 0); err != nil {
+		if _, err := by(t.Context(), h.Node).ListVolumesOnDisk(0); err != nil {
 			t.Errorf("ListVolumesOnDisk: %v", err)
 		}
 		if seen, err := h.Disks.Facts(t.Context(), true); err != nil || len(seen.All) != 3 ||
@@ -193,26 +193,26 @@ func TestCallsBesideAHangingOne(t *testing.T) {
 	}{
 		"MountVolume": {"SetVolumeMountPoint", 1,
 			func(ctx context.Context, h *hanging) error {
-				return by(h.Node).MountVolume(ctx, h.volumes[0], leafPath)
+				return by(ctx, h.Node).MountVolume(h.volumes[0], leafPath)
 			}},
 		"UnmountVolume": {"DeleteVolumeMountPoint", 1,
 			func(ctx context.Context, h *hanging) error {
-				return by(h.Node).UnmountVolume(ctx, h.volumes[1], leafParent+`\other`)
+				return by(ctx, h.Node).UnmountVolume(h.volumes[1], leafParent+`\other`)
 			}},
 		"Rmdir": {"SetInformation", 1,
 			func(ctx context.Context, h *hanging) error {
-				return by(h.Node).Rmdir(ctx, KubeletDir+`\pods\one`, false)
+				return by(ctx, h.Node).Rmdir(KubeletDir+`\pods\one`, false)
 			}},
 		"FormatVolume": {"VolumeInformation", 1,
-			func(ctx context.Context, h *hanging) error { return by(h.Node).FormatVolume(ctx, h.volumes[0]) }},
+			func(ctx context.Context, h *hanging) error { return by(ctx, h.Node).FormatVolume(h.volumes[0]) }},
 		"WriteVolumeCache": {"Flush", 2,
-			func(ctx context.Context, h *hanging) error { return by(h.Node).WriteVolumeCache(ctx, h.volumes[0]) }},
-		"Rescan": {"ReenumerateDevices", 2, func(ctx context.Context, h *hanging) error { return by(h.Node).Rescan(ctx) }},
+			func(ctx context.Context, h *hanging) error { return by(ctx, h.Node).WriteVolumeCache(h.volumes[0]) }},
+		"Rescan": {"ReenumerateDevices", 2, func(ctx context.Context, h *hanging) error { return by(ctx, h.Node).Rescan() }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHanging(t)
-			must(t, by(h.Node).MountVolume(t.Context(), h.volumes[1], leafParent+`\other`))
-			must(t, by(h.Node).Mkdir(t.Context(), KubeletDir+`\pods\one`))
+			must(t, by(t.Context(), h.Node).MountVolume(h.volumes[1], leafParent+`\other`))
+			must(t, by(t.Context(), h.Node).Mkdir(KubeletDir+`\pods\one`))
 			h.hang(calling(c.function, ""))
 			short, giveUp := context.WithTimeout(t.Context(), time.Second)
 			defer giveUp()

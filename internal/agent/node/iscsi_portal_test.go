@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // scriptedISCSI is an initiator service with at most one target, whose disk comes late.
@@ -35,11 +36,9 @@ type scriptedISCSI struct {
 
 const scriptedTarget = "iqn.2001-04.com.example:disk"
 
-func scriptedPortal() *api.TargetPortal { return &api.TargetPortal{TargetAddress: "192.0.2.1"} }
-
-func (k *scriptedISCSI) iscsi(t *testing.T) calls {
+func (k *scriptedISCSI) iscsi(t *testing.T) *calls.Calls {
 	t.Helper()
-	return by(bare(t, k))
+	return by(t.Context(), bare(t, k))
 }
 
 func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
@@ -98,19 +97,20 @@ func TestGetTargetDisksWaitsAfterALogin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := &scriptedISCSI{connected: !test.login}
-				s := k.iscsi(t)
-				must(t, s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, ""))
+				n := bare(t, k)
+				s := by(t.Context(), n)
+				must(t, s.ConnectTarget(scriptedTarget))
 				time.Sleep(test.ago)
 				if test.lost {
 					k.connected, k.reconnecting = false, true
 				}
 				begin := time.Now()
 				k.disk = begin.Add(test.comes)
-				got, err := s.GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+				got, err := s.GetTargetDisks(scriptedTarget)
 				if took := time.Since(begin); err != nil || !slices.Equal(got, test.want) || took < test.least || took > test.most {
 					t.Errorf("got %v, %v after %v", got, err, took)
 				}
-				if until := s.disksUntil(scriptedTarget); test.ago > arrivalTime && !until.IsZero() {
+				if until := n.disksUntil(scriptedTarget); test.ago > arrivalTime && !until.IsZero() {
 					t.Errorf("a login that is over is remembered: %v", until)
 				}
 			})
@@ -140,7 +140,7 @@ func TestBusyEnds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k := &scriptedISCSI{connected: true, busy: &kernel.Error{Function: "GetDevicesForIScsiSessionW", Code: code}}
-			_, err := k.iscsi(t).GetTargetDisks(t.Context(), scriptedPortal(), scriptedTarget)
+			_, err := k.iscsi(t).GetTargetDisks(scriptedTarget)
 			wantError(t, err, class, strings.TrimPrefix(code.Name(), "ERROR_"))
 			if !enough(k.queries) {
 				t.Errorf("%v: %d queries", code, k.queries)
@@ -150,7 +150,7 @@ func TestBusyEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedISCSI{connected: true, logoutErr: &kernel.Error{Function: "LogoutIScsiTarget",
 			Code: win32.ISDSC_DEVICE_BUSY_ON_SESSION}}
-		err := k.iscsi(t).DisconnectTarget(t.Context(), scriptedPortal(), scriptedTarget)
+		err := k.iscsi(t).DisconnectTarget(scriptedTarget)
 		wantError(t, err, errdefs.FailedPrecondition, reason.TargetInUse)
 		if !errdefs.HasCode(err, win32.ISDSC_DEVICE_BUSY_ON_SESSION) || !enough(k.logouts) {
 			t.Errorf("%d logouts, %v", k.logouts, err)
@@ -172,7 +172,7 @@ func TestIsDriveRoot(t *testing.T) {
 func TestReconnectingSession(t *testing.T) {
 	k := &scriptedISCSI{reconnecting: true,
 		err: &kernel.Error{Function: "LoginIScsiTargetW", Code: win32.ISDSC_TARGET_ALREADY_LOGGED_IN}}
-	err := k.iscsi(t).ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, "")
+	err := k.iscsi(t).ConnectTarget(scriptedTarget)
 	wantError(t, err, errdefs.Unavailable, reason.Reconnecting)
 }
 
@@ -188,7 +188,9 @@ func TestLoginsAreJoinedBySecret(t *testing.T) {
 		results := make(chan error)
 		secrets := []string{"wrong-secret", "wrong-secret", "other-secret"}
 		for _, secret := range secrets {
-			go func() { results <- s.ConnectTarget(t.Context(), scriptedPortal(), scriptedTarget, secret) }()
+			go func() {
+				results <- s.ConnectTargetAs(scriptedTarget, api.AuthenticationType_ONE_WAY_CHAP, "user", secret)
+			}()
 			synctest.Wait()
 		}
 		close(proceed)
@@ -232,7 +234,7 @@ func (k toldISCSI) ISCSIDiscoveryMechanisms(string) ([]string, error) { return k
 // The mechanism that Windows reports for a target decides whether the portal named it. A mechanism that cannot be read
 // counts as naming it.
 func TestDiscoveryMechanisms(t *testing.T) {
-	by := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
+	from := func(address string) string { return "SendTargets:*" + address + ` 0003260 ROOT\ISCSIPRT\0000_0` }
 	const inside = "10.0.0.7"
 	for name, test := range map[string]struct {
 		portal, answers string
@@ -241,14 +243,14 @@ func TestDiscoveryMechanisms(t *testing.T) {
 		want            bool
 	}{
 		"at the portal":                   {"192.0.2.1", "192.0.2.1", nil, win32.ISDSC_TARGET_ERROR, true},
-		"named by it":                     {"192.0.2.1", inside, []string{by("192.0.2.2"), by("192.0.2.1")}, nil, true},
-		"named by it, as it is written":   {"array.example", inside, []string{by("ARRAY.example")}, nil, true},
-		"named by another":                {"192.0.2.1", inside, []string{by("192.0.2.2")}, nil, false},
+		"named by it":                     {"192.0.2.1", inside, []string{from("192.0.2.2"), from("192.0.2.1")}, nil, true},
+		"named by it, as it is written":   {"array.example", inside, []string{from("ARRAY.example")}, nil, true},
+		"named by another":                {"192.0.2.1", inside, []string{from("192.0.2.2")}, nil, false},
 		"named by another port":           {"192.0.2.1", inside, []string{"SendTargets:*192.0.2.1 0003261 x"}, nil, false},
 		"from other sources":              {"192.0.2.1", inside, []string{"iSNS:192.0.2.9", "HBA:x"}, nil, false},
-		"named by an address, not a name": {"array.example", inside, []string{by("192.0.2.7")}, nil, true},
-		"named by a name, not an address": {"192.0.2.1", inside, []string{by("array.example")}, nil, false},
-		"the same, and it is another's":   {"array.example", "192.0.2.2", []string{by("192.0.2.2")}, nil, false},
+		"named by an address, not a name": {"array.example", inside, []string{from("192.0.2.7")}, nil, true},
+		"named by a name, not an address": {"192.0.2.1", inside, []string{from("array.example")}, nil, false},
+		"the same, and it is another's":   {"array.example", "192.0.2.2", []string{from("192.0.2.2")}, nil, false},
 		"another text":                    {"192.0.2.1", inside, []string{"SendTargets"}, nil, true},
 		"no text":                         {"192.0.2.1", inside, nil, nil, true},
 		"a failure":                       {"192.0.2.1", inside, nil, win32.ERROR_CALL_NOT_IMPLEMENTED, true},
@@ -257,7 +259,7 @@ func TestDiscoveryMechanisms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := bare(t, toldISCSI{answers: test.answers, mechanisms: test.mechanisms, err: test.err})
-			names, err := calls{n}.DiscoverTargetPortal(t.Context(), &api.TargetPortal{TargetAddress: test.portal})
+			names, err := by(t.Context(), n).DiscoverTargetPortal(test.portal)
 			if err != nil || (len(names) == 1) != test.want {
 				t.Errorf("got %v, %v, want found %v", names, err, test.want)
 			}

@@ -61,7 +61,7 @@ func TestNothingWithoutAScope(t *testing.T) {
 	must(t, err)
 	for what, err := range map[string]error{
 		"a read": readErr, "a change": changeErr, "a path": operation.Scope{}.Path(path),
-		"a server": operation.Scope{}.Server("fs"), "a call": by(n).PartitionDisk(t.Context(), 1),
+		"a server": operation.Scope{}.Server("fs"), "a call": by(t.Context(), n).PartitionDisk(1),
 	} {
 		if !errdefs.HasReason(err, reason.Policy) {
 			t.Errorf("%s without a scope: got %v, want a refusal", what, err)

@@ -47,7 +47,7 @@ func newSlowShare(t *testing.T) *slowShare {
 	})
 	for _, name := range []string{"share", "other"} {
 		link := testLink + name
-		if err := by(s.Node).NewSMBGlobalMapping(t.Context(), `\\fs.emulated\`+name, link, "csi",
+		if err := by(t.Context(), s.Node).NewSmbGlobalMapping(`\\fs.emulated\`+name, link, "csi",
 			"csi-password"); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestLooksDelayNothing(t *testing.T) {
 		}
 		unmapped := false
 		look.Go(func() {
-			if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
+			if err := by(t.Context(), n.Node).RemoveSmbGlobalMapping(testShare); err != nil {
 				t.Errorf("removing the mapping: %v", err)
 			}
 			unmapped = true
@@ -119,16 +119,16 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 		"below the root": {func(call kernel.Call) bool {
 			return onShareOf("share")(call) && strings.HasSuffix(call.Object, "below")
 		}, func(ctx context.Context, n *Node) error {
-			_, err := by(n).PathExists(ctx, testLink+`share\dir\below`)
+			_, err := by(ctx, n).PathExists(testLink + `share\dir\below`)
 			return err
 		}},
 		"within a change": {func(call kernel.Call) bool {
 			return onShareOf("share")(call) && strings.HasSuffix(call.Object, "below")
 		}, func(ctx context.Context, n *Node) error {
-			return by(n).RmdirContents(ctx, testLink+`share\dir`)
+			return by(ctx, n).RmdirContents(testLink + `share\dir`)
 		}},
 		"while a link is asked about": {onShareOf("share"), func(ctx context.Context, n *Node) error {
-			is, err := by(n).IsSymlink(ctx, testLink+`share`)
+			is, err := by(ctx, n).IsSymlink(testLink + `share`)
 			if err == nil && !is {
 				err = errors.New("the link leads nowhere")
 			}
@@ -136,7 +136,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 		}},
 		"while its size is asked for": {func(call kernel.Call) bool { return call.Function == "FsInformation" },
 			func(ctx context.Context, n *Node) error {
-				_, err := by(n).GetVolume(ctx, testLink+`share`)
+				_, _, err := by(ctx, n).GetVolume(testLink + `share`)
 				return err
 			}},
 	} {
@@ -156,7 +156,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 				}
 				unmapped := false
 				unmap.Go(func() {
-					if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), testShare); err != nil {
+					if err := by(t.Context(), n.Node).RemoveSmbGlobalMapping(testShare); err != nil {
 						t.Errorf("removing the mapping: %v", err)
 					}
 					unmapped = true
@@ -165,7 +165,7 @@ func TestNoUnmappingUnderAWalk(t *testing.T) {
 				if unmapped {
 					t.Error("the mapping was removed under the walk")
 				}
-				if err := by(n.Node).RemoveSMBGlobalMapping(t.Context(), `\\fs.emulated\other`); err != nil {
+				if err := by(t.Context(), n.Node).RemoveSmbGlobalMapping(`\\fs.emulated\other`); err != nil {
 					t.Errorf("removing another mapping: %v", err)
 				}
 				close(n.unblock)
@@ -196,25 +196,25 @@ func TestHangingRemovalsAreCountedByServer(t *testing.T) {
 				return do()
 			}})
 		for _, share := range []string{`\\dead\a`, `\\dead\b`, `\\dead\c`, `\\well\a`} {
-			must(t, by(n).NewSMBGlobalMapping(t.Context(), share, "", "csi", "csi-password"))
+			must(t, by(t.Context(), n).NewSmbGlobalMapping(share, "", "csi", "csi-password"))
 		}
 		hanging = true
 		var removals sync.WaitGroup
 		for _, share := range []string{`\\dead\a`, `\\dead\b`} {
 			removals.Go(func() {
-				if err := by(n).RemoveSMBGlobalMapping(t.Context(), share); err != nil {
+				if err := by(t.Context(), n).RemoveSmbGlobalMapping(share); err != nil {
 					t.Errorf("%s, in the end: %v", share, err)
 				}
 			})
 		}
 		synctest.Wait()
 		begin := time.Now()
-		must(t, by(n).RemoveSMBGlobalMapping(t.Context(), `\\well\a`))
-		must(t, by(n).NewSMBGlobalMapping(t.Context(), `\\well\a`, "", "csi", "csi-password"))
+		must(t, by(t.Context(), n).RemoveSmbGlobalMapping(`\\well\a`))
+		must(t, by(t.Context(), n).NewSmbGlobalMapping(`\\well\a`, "", "csi", "csi-password"))
 		if waited := time.Since(begin); waited > 0 {
 			t.Errorf("another server's mapping waited for %v", waited)
 		}
-		wantError(t, by(n).RemoveSMBGlobalMapping(t.Context(), `\\dead\c`), errdefs.Unavailable, reason.NotAnswering)
+		wantError(t, by(t.Context(), n).RemoveSmbGlobalMapping(`\\dead\c`), errdefs.Unavailable, reason.NotAnswering)
 		close(unblock)
 		removals.Wait()
 	})

@@ -38,15 +38,6 @@ func stageAs(ctx context.Context, n *Node, remote, at, user, password string) er
 	return err
 }
 
-func unstage(ctx context.Context, n *Node, at string) error {
-	_, err := n.Steps.Unstage(ctx, &api.UnstageRequest{TargetPath: at})
-	return err
-}
-
-func (n *Node) mapFor(ctx context.Context, remote, at, user, password string) error {
-	return by(n).NewSMBGlobalMapping(ctx, remote, at, user, password)
-}
-
 // The mapping that the smb group asked for stays when the last staged target leaves, whatever the working directories
 // are and in whatever order; the steps' own goes with the last target, and not when the smb group gives it up.
 func TestLastUserTakesItsOwnMappingOnly(t *testing.T) {
@@ -63,23 +54,23 @@ func TestLastUserTakesItsOwnMappingOnly(t *testing.T) {
 			return n
 		}
 		n := start()
-		must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
-		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-		must(t, unstage(ctx, n, firstStage))
+		must(t, by(ctx, n).NewSmbGlobalMapping(testShare, smbStage, "csi", "csi-password"))
+		must(t, by(ctx, n).StageShare(testShare, firstStage))
+		must(t, by(ctx, n).Unstage(firstStage))
 		wantMapped(t, "the smb group's", k, testShare)
 		n = start()
-		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-		must(t, unstage(ctx, n, firstStage))
+		must(t, by(ctx, n).StageShare(testShare, firstStage))
+		must(t, by(ctx, n).Unstage(firstStage))
 		wantMapped(t, "the smb group's, after a restart", k, testShare)
-		must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
+		must(t, by(ctx, n).RemoveSmbGlobalMapping(testShare))
 		wantMapped(t, "given up", k)
-		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-		must(t, stageAs(ctx, n, testShare, secondStage, "csi", "csi-password"))
-		must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
-		must(t, unstage(ctx, n, firstStage))
+		must(t, by(ctx, n).StageShare(testShare, firstStage))
+		must(t, by(ctx, n).StageShare(testShare, secondStage))
+		must(t, by(ctx, n).RemoveSmbGlobalMapping(testShare))
+		must(t, by(ctx, n).Unstage(firstStage))
 		wantMapped(t, "one of two has left", k, testShare)
 		n = start()
-		must(t, unstage(ctx, n, secondStage))
+		must(t, by(ctx, n).Unstage(secondStage))
 		wantMapped(t, "both have left", k)
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("records are left: %v, %v", left, err)
@@ -93,18 +84,18 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 	n := sharesNode(t, k, dir, nil)
 	must(t, k.CreateSMBGlobalMapping(testShare, "csi", kernel.Secret("csi-password"), false))
 	for range 2 {
-		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-		must(t, unstage(ctx, n, firstStage))
+		must(t, by(ctx, n).StageShare(testShare, firstStage))
+		must(t, by(ctx, n).Unstage(firstStage))
 		wantMapped(t, "another program's", k, testShare)
 	}
 	must(t, k.SetSMBPassword("csi", "other")) // the steps make it again, which makes it none of theirs
 	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "other"))
 	must(t, k.SetSMBPassword("csi", "csi-password"))
-	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-	must(t, unstage(ctx, n, firstStage))
+	must(t, by(ctx, n).StageShare(testShare, firstStage))
+	must(t, by(ctx, n).Unstage(firstStage))
 	wantMapped(t, "another program's, made again", k, testShare)
 	must(t, k.RemoveSMBGlobalMapping(testShare))
-	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+	must(t, by(ctx, n).StageShare(testShare, firstStage))
 	files, err := filepath.Glob(filepath.Join(dir, "*.share"))
 	must(t, err)
 	for _, file := range files {
@@ -112,14 +103,14 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 	}
 	n = sharesNode(t, k, dir, nil)
 	must(t, n.Steps.CleanShares(ctx))
-	must(t, unstage(ctx, n, firstStage))
+	must(t, by(ctx, n).Unstage(firstStage))
 	wantMapped(t, "an earlier release's", k, testShare)
 	// Names that look like the share's do not unmap it, and cannot be mapped.
 	for _, like := range []string{"\\\\fs.emulated\\\u017fhare"} {
-		must(t, by(n).RemoveSMBGlobalMapping(ctx, like))
+		must(t, by(ctx, n).RemoveSmbGlobalMapping(like))
 		wantMapped(t, like, k, testShare)
-		for what, err := range map[string]error{"mapped": n.mapFor(ctx, like, "", "csi", "csi-password"),
-			"staged": stageAs(ctx, n, like, secondStage, "csi", "csi-password")} {
+		for what, err := range map[string]error{"mapped": by(ctx, n).NewSmbGlobalMapping(like, "", "csi", "csi-password"),
+			"staged": by(ctx, n).StageShare(like, secondStage)} {
 			if !errdefs.HasReason(err, reason.InvalidRemotePath) {
 				t.Errorf("%s is %s: %v", like, what, err)
 			}
@@ -131,21 +122,21 @@ func TestMappingOfUnknownOriginStays(t *testing.T) {
 func TestAskedForWithoutRoom(t *testing.T) {
 	k, dir, ctx := emulate(t, emulated.Options{}), t.TempDir(), t.Context()
 	n := sharesNode(t, k, dir, nil)
-	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+	must(t, by(ctx, n).StageShare(testShare, firstStage))
 	files, err := filepath.Glob(filepath.Join(dir, "*.share"))
 	must(t, err)
 	must(t, os.Rename(dir, dir+" away"))
 	must(t, os.WriteFile(dir, nil, 0o600))
-	must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
+	must(t, by(ctx, n).NewSmbGlobalMapping(testShare, smbStage, "csi", "csi-password"))
 	must(t, errors.Join(os.Remove(dir), os.Rename(dir+" away", dir)))
-	must(t, unstage(ctx, n, firstStage))
+	must(t, by(ctx, n).Unstage(firstStage))
 	wantMapped(t, "asked for while the directory was away", k, testShare)
-	must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
-	must(t, by(n).Rmdir(ctx, smbStage, false))
-	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+	must(t, by(ctx, n).RemoveSmbGlobalMapping(testShare))
+	must(t, by(ctx, n).Rmdir(smbStage, false))
+	must(t, by(ctx, n).StageShare(testShare, firstStage))
 	must(t, os.MkdirAll(filepath.Join(files[0]+".new", "in the way"), 0o700))
-	must(t, n.mapFor(ctx, testShare, smbStage, "csi", "csi-password"))
-	must(t, unstage(ctx, n, firstStage))
+	must(t, by(ctx, n).NewSmbGlobalMapping(testShare, smbStage, "csi", "csi-password"))
+	must(t, by(ctx, n).Unstage(firstStage))
 	wantMapped(t, "asked for without room", k, testShare)
 }
 
@@ -161,11 +152,11 @@ func TestNothingIsRemovedThatIsNotListed(t *testing.T) {
 		}
 		return do()
 	})
-	must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
-	must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+	must(t, by(ctx, n).RemoveSmbGlobalMapping(testShare))
+	must(t, by(ctx, n).StageShare(testShare, firstStage))
 	fails = true
-	for what, err := range map[string]error{"Unstage": unstage(ctx, n, firstStage),
-		"RemoveSmbGlobalMapping": by(n).RemoveSMBGlobalMapping(ctx, testShare)} {
+	for what, err := range map[string]error{"Unstage": by(ctx, n).Unstage(firstStage),
+		"RemoveSmbGlobalMapping": by(ctx, n).RemoveSmbGlobalMapping(testShare)} {
 		var e *errdefs.Error
 		if !errors.As(err, &e) || e.Class != errdefs.Unavailable {
 			t.Errorf("%s: got %v, want Unavailable", what, err)
@@ -175,7 +166,7 @@ func TestNothingIsRemovedThatIsNotListed(t *testing.T) {
 		t.Errorf("%d removals", removed)
 	}
 	fails = false
-	must(t, unstage(ctx, n, firstStage))
+	must(t, by(ctx, n).Unstage(firstStage))
 	wantMapped(t, "listed again", k)
 }
 
@@ -197,15 +188,15 @@ func TestCostOfShares(t *testing.T) {
 				Remote: fmt.Sprintf(`\\fs.emulated\other%d`, i), Target: fmt.Sprintf(`%s\plugins\other%d`, KubeletDir, i)}))
 		}
 		if others > 0 {
-			must(t, by(n).Mkdir(ctx, KubeletDir+`\pods\x\volumes\kubernetes.io~csi`))
+			must(t, by(ctx, n).Mkdir(KubeletDir+`\pods\x\volumes\kubernetes.io~csi`))
 			for i := range others {
-				must(t, by(n).CreateSymlink(ctx, secondStage,
+				must(t, by(ctx, n).CreateSymlink(secondStage,
 					fmt.Sprintf(`%s\pods\x\volumes\kubernetes.io~csi\pv%d`, KubeletDir, i)))
 			}
 		}
 		calls = nil
-		must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
-		must(t, unstage(ctx, n, firstStage))
+		must(t, by(ctx, n).StageShare(testShare, firstStage))
+		must(t, by(ctx, n).Unstage(firstStage))
 		counts[others] = calls
 		wantMapped(t, "unstaged", k)
 	}
@@ -263,12 +254,12 @@ func TestMappingsAreReplacedForNobody(t *testing.T) {
 					return n
 				}
 				n := start()
-				must(t, stageAs(ctx, n, testShare, firstStage, "csi", "csi-password"))
+				must(t, by(ctx, n).StageShare(testShare, firstStage))
 				root, err := k.HostPath(firstStage)
 				must(t, err)
 				must(t, os.Mkdir(filepath.Join(root, "dir"), 0o755))
 				if !beside { // the mapping has no user
-					must(t, by(n).Rmdir(ctx, firstStage, false))
+					must(t, by(ctx, n).Rmdir(firstStage, false))
 				}
 				if restarted {
 					n = start()
@@ -304,18 +295,18 @@ func TestOwnedMappingAfterReboot(t *testing.T) {
 			must(t, k.SetSwitch("mappingsOutliveReboot", stay))
 			n := sharesNode(t, k, dir, nil)
 			for _, at := range []string{firstStage, secondStage} {
-				must(t, stageAs(ctx, n, testShare, at, "csi", "csi-password"))
+				must(t, by(ctx, n).StageShare(testShare, at))
 			}
 			must(t, k.Reboot())
 			n = sharesNode(t, k, dir, nil)
 			must(t, n.Steps.CleanShares(ctx))
-			must(t, stageAs(ctx, n, testShare, secondStage, "csi", "csi-password"))
-			if is, err := by(n).IsSymlink(ctx, firstStage); !is || err != nil {
+			must(t, by(ctx, n).StageShare(testShare, secondStage))
+			if is, err := by(ctx, n).IsSymlink(firstStage); !is || err != nil {
 				t.Errorf("mappings stay %s: the other user has its share: %t, %v", stay, is, err)
 			}
-			must(t, unstage(ctx, n, firstStage))
+			must(t, by(ctx, n).Unstage(firstStage))
 			wantMapped(t, "one has left", k, testShare)
-			must(t, unstage(ctx, n, secondStage))
+			must(t, by(ctx, n).Unstage(secondStage))
 			wantMapped(t, "both have left", k)
 		})
 	}

@@ -67,7 +67,7 @@ func TestMappingThatStaysDisconnected(t *testing.T) {
 			return do()
 		})
 		stage := func(user string) error {
-			return by(n).NewSMBGlobalMapping(t.Context(), testShare, "", user, "csi-password")
+			return by(t.Context(), n).NewSmbGlobalMapping(testShare, "", user, "csi-password")
 		}
 		must(t, stage("csi"))
 		calls, fails = nil, true
@@ -119,7 +119,7 @@ func TestMappingListedLate(t *testing.T) {
 			n := bare(t, late)
 			stage := func() {
 				t.Helper()
-				if err := by(n).NewSMBGlobalMapping(t.Context(), testShare, "", "csi", "csi-password"); err != nil {
+				if err := by(t.Context(), n).NewSmbGlobalMapping(testShare, "", "csi", "csi-password"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -154,7 +154,7 @@ func TestResolvesToThisMachine(t *testing.T) {
 		for text := range strings.FieldsSeq(test.addresses) {
 			addresses = append(addresses, netip.MustParseAddr(text))
 		}
-		err := by(n).NewSMBGlobalMapping(t.Context(), testShare, "", "csi", "csi-password")
+		err := by(t.Context(), n).NewSmbGlobalMapping(testShare, "", "csi", "csi-password")
 		var e *errdefs.Error
 		if errors.As(err, &e); (err != nil || test.want != "") && (e == nil || e.Reason != test.want) {
 			t.Errorf("%s: got %v, want %q", test.addresses, err, test.want)
@@ -206,11 +206,11 @@ func TestLogContainsNoCredentials(t *testing.T) {
 	for _, c := range []struct{ user, password string }{
 		{"csi", "battery-staple"}, {`AZURE\csi`, password}, {"csi", "battery-staple"}, {"nobody-we-know", password},
 	} {
-		_ = by(n).NewSMBGlobalMapping(ctx, testShare, testLink, c.user, c.password)
+		_ = by(ctx, n).NewSmbGlobalMapping(testShare, testLink, c.user, c.password)
 	}
-	must(t, by(n).RemoveSMBGlobalMapping(ctx, testShare))
+	must(t, by(ctx, n).RemoveSmbGlobalMapping(testShare))
 	panics = true
-	err := by(n).NewSMBGlobalMapping(ctx, testShare, "", "nobody-we-know", password)
+	err := by(ctx, n).NewSmbGlobalMapping(testShare, "", "nobody-we-know", password)
 	if !errdefs.HasReason(err, reason.Panic) {
 		t.Errorf("got %v", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	api "github.com/kubernetes-csi/csi-proxy/client/api/nodesteps/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -29,9 +28,8 @@ func sharesNode(t *testing.T, k *emulated.Node, dir string, around kernel.Interc
 // stageAndLose stages a share, and removes the link to it.
 func stageAndLose(t *testing.T, n *Node, share, at string) {
 	t.Helper()
-	_, err := n.Steps.StageShare(t.Context(), &api.StageShareRequest{RemotePath: share, TargetPath: at, Username: "csi",
-		Password: "csi-password"})
-	must(t, errors.Join(err, by(n).Rmdir(t.Context(), at, false)))
+	must(t, by(t.Context(), n).StageShare(share, at))
+	must(t, by(t.Context(), n).Rmdir(at, false))
 }
 
 func wantMapped(t *testing.T, when string, k *emulated.Node, want ...string) {

@@ -39,19 +39,16 @@ func TestUnstageBesideAMount(t *testing.T) {
 		volume = answer.GetVolumeId()
 		watching = true
 		unstaged, mounted := make(chan error, 1), make(chan error, 1)
-		go func() {
-			_, err := n.Steps.Unstage(t.Context(), &api.UnstageRequest{TargetPath: staged})
-			unstaged <- err
-		}()
+		go func() { unstaged <- by(t.Context(), n).Unstage(staged) }()
 		<-looked
-		go func() { mounted <- by(n).MountVolume(t.Context(), volume, other) }()
+		go func() { mounted <- by(t.Context(), n).MountVolume(volume, other) }()
 		synctest.Wait()
 		close(goOn)
 		must(t, <-unstaged)
 		if err := <-mounted; err != nil {
 			return // the disk was offline by then
 		}
-		if online, err := by(n).GetDiskState(t.Context(), 1); err != nil || !online {
+		if online, err := by(t.Context(), n).GetDiskState(1); err != nil || !online {
 			t.Errorf("the volume is mounted, and its disk online: %t, %v", online, err)
 		}
 	})

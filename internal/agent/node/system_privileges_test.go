@@ -22,8 +22,8 @@ func TestPrivilegeIsEnabledAgainAfterFailure(t *testing.T) {
 		return do()
 	})
 	target := KubeletDir + `\pods\target`
-	must(t, by(n).Mkdir(t.Context(), target))
-	if err := by(n).CreateSymlink(t.Context(), target, testLink); err != nil {
+	must(t, by(t.Context(), n).Mkdir(target))
+	if err := by(t.Context(), n).CreateSymlink(target, testLink); err != nil {
 		t.Errorf("after %v attempts: %v", attempts, err)
 	}
 }

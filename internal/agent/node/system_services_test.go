@@ -11,12 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // scriptedServices answers queries from a list and repeats the last answer. Otherwise it does as it is told.
@@ -54,19 +54,19 @@ func (k *scriptedServices) SystemFirmwareTable(uint32, uint32) ([]byte, error) {
 	return k.firmware, nil
 }
 
-func (k *scriptedServices) system(t *testing.T) calls {
+func (k *scriptedServices) system(t *testing.T) *calls.Calls {
 	t.Helper()
-	return by(bare(t, k))
+	return by(context.Background(), bare(t, k))
 }
 
 func TestTheAgentsServiceMayHaveAnyName(t *testing.T) {
 	n := newNode(t, &scriptedServices{answers: inState(win32.SERVICE_STOPPED)},
 		Config{OwnService: func() string { return "storage" },
 			ProtectedServices: []string{"none"}})
-	if err := by(n).StopService(t.Context(), "Storage", true); !errdefs.HasReason(err, reason.OwnService) {
+	if err := by(t.Context(), n).StopService("Storage", true); !errdefs.HasReason(err, reason.OwnService) {
 		t.Errorf("got %v, want the reason %s", err, reason.OwnService)
 	}
-	if err := by(n).StopService(t.Context(), "csiproxy", true); err != nil {
+	if err := by(t.Context(), n).StopService("csiproxy", true); err != nil {
 		t.Errorf("another service: %v", err)
 	}
 }
@@ -92,9 +92,9 @@ func wantError(t *testing.T, err error, class errdefs.Class, reason string) {
 // Without a deadline of the caller, a wait ends after 30 seconds, also for callers that queue behind another, and the
 // service is not queried all the time.
 func TestServiceWaitEnds(t *testing.T) {
-	for name, call := range map[string]func(calls) error{
-		"start": func(s calls) error { return s.StartService(context.Background(), "slow") },
-		"stop":  func(s calls) error { return s.StopService(context.Background(), "slow", true) },
+	for name, call := range map[string]func(*calls.Calls) error{
+		"start": func(s *calls.Calls) error { return s.StartService("slow") },
+		"stop":  func(s *calls.Calls) error { return s.StopService("slow", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -127,18 +127,18 @@ func TestServiceWaitEnds(t *testing.T) {
 func TestServiceWaitEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &scriptedServices{answers: inState(win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING)}
-		system := k.system(t)
+		n := bare(t, k)
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error)
-		go func() { result <- system.StartService(ctx, "slow") }()
+		go func() { result <- by(ctx, n).StartService("slow") }()
 		synctest.Wait()
 		cancel()
 		wantError(t, <-result, errdefs.Canceled, reason.StillRunning)
-		if err := system.Drain(t.Context()); err != nil {
+		if err := n.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
 		k.answers = inState(win32.SERVICE_RUNNING)
-		if err := system.StartService(t.Context(), "slow"); err != nil {
+		if err := by(t.Context(), n).StartService("slow"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -149,10 +149,10 @@ func TestServiceStates(t *testing.T) {
 		stopped, starting, stopping = win32.SERVICE_STOPPED, win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING
 		running, pausing, paused    = win32.SERVICE_RUNNING, win32.SERVICE_PAUSE_PENDING, win32.SERVICE_PAUSED
 	)
-	start := func(s calls) error { return s.StartService(context.Background(), "s") }
-	stop := func(s calls) error { return s.StopService(context.Background(), "s", false) }
+	start := func(s *calls.Calls) error { return s.StartService("s") }
+	stop := func(s *calls.Calls) error { return s.StopService("s", false) }
 	for name, c := range map[string]struct {
-		call    func(calls) error
+		call    func(*calls.Calls) error
 		states  inStates
 		control error
 		called  []string
@@ -217,8 +217,7 @@ func TestDamagedFirmware(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &scriptedServices{firmware: c.table}
-			answer, err := k.system(t).System.GetBIOSSerialNumber(t.Context(), &systemapi.GetBIOSSerialNumberRequest{})
-			serial := answer.GetSerialNumber()
+			serial, err := k.system(t).GetBIOSSerialNumber()
 			if serial != c.serial || (err != nil) != (c.reason != "") {
 				t.Errorf("got %q, %v, want %q", serial, err, c.serial)
 			}

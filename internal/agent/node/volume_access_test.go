@@ -42,7 +42,7 @@ func TestAddAccess(t *testing.T) {
 	})
 	number, err := k.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
 	check(err)
-	ids, err := by(n).ListVolumesOnDisk(ctx, number, 0)
+	ids, err := by(ctx, n).ListVolumesOnDisk(number)
 	check(err)
 	const user, other = "S-1-5-93-2-2", "S-1-1-0"
 	const read, modify, full = api.AccessRights_ACCESS_RIGHTS_READ, api.AccessRights_ACCESS_RIGHTS_MODIFY,
@@ -88,7 +88,7 @@ func TestAddAccess(t *testing.T) {
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	check(by(n).MountVolume(ctx, ids[0], testLink))
+	check(by(ctx, n).MountVolume(ids[0], testLink))
 	root, err := k.HostPath(testLink)
 	check(err)
 	check(os.WriteFile(filepath.Join(root, "data"), nil, 0o600))
@@ -111,7 +111,7 @@ func TestAddAccessWithoutRoom(t *testing.T) {
 	n, k := smbNode(t, nil)
 	number, err := k.AttachDisk(bundle.Spec{SizeBytes: 1 << 30, Formatted: true, LUNAuto: true})
 	must(t, err)
-	ids, err := by(n).ListVolumesOnDisk(t.Context(), number, 0)
+	ids, err := by(t.Context(), n).ListVolumesOnDisk(number)
 	must(t, err)
 	id, err := parseVolumeID(ids[0])
 	must(t, err)

@@ -58,8 +58,8 @@ func (h attributedHandle) DeviceIoControl(code uint32, in, out []byte) (int, err
 // newVolume returns the volume of a partition that was just made on disk 1.
 func newVolume(t *testing.T, n *Node) string {
 	t.Helper()
-	must(t, by(n).PartitionDisk(t.Context(), 1))
-	ids, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
+	must(t, by(t.Context(), n).PartitionDisk(1))
+	ids, err := by(t.Context(), n).ListVolumesOnDisk(1)
 	must(t, err)
 	return ids[0]
 }
@@ -82,7 +82,7 @@ func TestFormatAwaitsTheProvider(t *testing.T) {
 				}})
 			id := newVolume(t, n)
 			calls = nil
-			if err := by(n).FormatVolume(t.Context(), id); err != nil {
+			if err := by(t.Context(), n).FormatVolume(id); err != nil {
 				t.Fatalf("%d: %v", late, err)
 			}
 			if len(calls) < 8 {
@@ -111,7 +111,7 @@ func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
 				}
 				return do()
 			}))
-			if formatted, err := by(n).IsVolumeFormatted(t.Context(), newVolume(t, n)); err != nil || formatted {
+			if formatted, err := by(t.Context(), n).IsVolumeFormatted(newVolume(t, n)); err != nil || formatted {
 				t.Errorf("%v: formatted: %t, %v", code, formatted, err)
 			}
 		})
@@ -152,7 +152,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 				u.attributes = test.attributes
 				begin := time.Now()
 				var e *errdefs.Error
-				if err := by(n).FormatVolume(t.Context(), id); !errors.As(err, &e) || e.Class != test.class ||
+				if err := by(t.Context(), n).FormatVolume(id); !errors.As(err, &e) || e.Class != test.class ||
 					e.Reason != test.reason {
 					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
 				}
@@ -161,7 +161,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 					t.Errorf("%d attempts in %v", u.attempts, took)
 				}
 				u.succeeds = u.attempts + 3
-				if err := by(n).FormatVolume(t.Context(), id); (err == nil) != (test.repeated > 0) {
+				if err := by(t.Context(), n).FormatVolume(id); (err == nil) != (test.repeated > 0) {
 					t.Errorf("refused twice more: %v", err)
 				}
 			})

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"testing/synctest"
 
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winfs"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // TestMountPointThatMoves: while the volume of a mount point is flushed, an administrator mounts the volume on which it
@@ -31,17 +31,17 @@ func TestMountPointThatMoves(t *testing.T) {
 		if call.Function == "Flush" && other != nil && !moved {
 			moved = true
 			must(t, k.DeleteVolumeMountPoint(before+`\`))
-			must(t, by(other).MountVolume(ctx, volumes[1], after))
-			must(t, by(other).MountVolume(ctx, volumes[0], before+mount))
+			must(t, by(ctx, other).MountVolume(volumes[1], after))
+			must(t, by(ctx, other).MountVolume(volumes[0], before+mount))
 		}
 		return do()
 	})
 	volumes = made
-	must(t, by(n).MountVolume(ctx, volumes[1], before))
-	must(t, by(n).MountVolume(ctx, volumes[0], before+mount))
+	must(t, by(ctx, n).MountVolume(volumes[1], before))
+	must(t, by(ctx, n).MountVolume(volumes[0], before+mount))
 	other = bare(t, k)
-	must(t, by(n).Rmdir(ctx, before+`\tree`, true))
-	if there, err := by(other).PathExists(ctx, after+`\tree`); !moved || err != nil || there {
+	must(t, by(ctx, n).Rmdir(before+`\tree`, true))
+	if there, err := by(ctx, other).PathExists(after + `\tree`); !moved || err != nil || there {
 		t.Errorf("moved: %t; the tree is there: %t, %v", moved, there, err)
 	}
 	paths, err := k.VolumePathNames(volumes[0])
@@ -60,22 +60,18 @@ func TestGhosts(t *testing.T) {
 	n := bare(t, k)
 	ctx := t.Context()
 	const target, mount = "iqn.2026-01.emulated:open", KubeletDir + `\pods\mount`
-	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
-	_, err := n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})
-	must(t, err)
-	_, err = by(n).DiscoverTargetPortal(ctx, portal)
-	must(t, err)
-	must(t, by(n).ConnectTarget(ctx, portal, target, ""))
-	disks, err := by(n).GetTargetDisks(ctx, portal, target)
+	must(t, by(ctx, n).AddTargetPortal(calls.Array))
+	must(t, by(ctx, n).ConnectTarget(target))
+	disks, err := by(ctx, n).GetTargetDisks(target)
 	must(t, err)
 	number, err := strconv.ParseUint(disks[0], 10, 32)
 	must(t, err)
-	must(t, by(n).PartitionDisk(ctx, uint32(number)))
-	ids, err := by(n).ListVolumesOnDisk(ctx, uint32(number), 0)
+	must(t, by(ctx, n).PartitionDisk(uint32(number)))
+	ids, err := by(ctx, n).ListVolumesOnDisk(uint32(number))
 	must(t, err)
-	must(t, by(n).FormatVolume(ctx, ids[0]))
-	must(t, by(n).MountVolume(ctx, ids[0], mount))
-	if err := by(n).DisconnectTarget(ctx, portal, target); !errdefs.HasReason(err, reason.TargetInUse) {
+	must(t, by(ctx, n).FormatVolume(ids[0]))
+	must(t, by(ctx, n).MountVolume(ids[0], mount))
+	if err := by(ctx, n).DisconnectTarget(target); !errdefs.HasReason(err, reason.TargetInUse) {
 		t.Errorf("with a mounted volume: %v, want %s", err, reason.TargetInUse)
 	}
 
@@ -95,7 +91,7 @@ func TestGhosts(t *testing.T) {
 			t.Errorf("the facts have %q", v.GetMountPoints())
 		}
 	}
-	must(t, by(n).DisconnectTarget(ctx, portal, target))
+	must(t, by(ctx, n).DisconnectTarget(target))
 }
 
 // A program that has a working directory open for a moment is waited for, as everywhere on the way.
@@ -111,7 +107,7 @@ func TestWorkingDirectoryOpenIsRetried(t *testing.T) {
 			return do()
 		})
 		opened = 0
-		if err := by(n).RmdirContents(t.Context(), treePath); err != nil || opened != 3 {
+		if err := by(t.Context(), n).RmdirContents(treePath); err != nil || opened != 3 {
 			t.Errorf("after %d openings: %v", opened, err)
 		}
 	})

@@ -43,14 +43,14 @@ func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call k
 		return around(k, call, do)
 	}})
 	for _, disk := range []uint32{1, 2} {
-		err := by(n).SetDiskState(t.Context(), disk, true)
+		err := by(t.Context(), n).SetDiskState(disk, true)
 		if err == nil {
-			err = by(n).PartitionDisk(t.Context(), disk)
+			err = by(t.Context(), n).PartitionDisk(disk)
 		}
 		must(t, err)
-		ids, err := by(n).ListVolumesOnDisk(t.Context(), disk, 0)
+		ids, err := by(t.Context(), n).ListVolumesOnDisk(disk)
 		if err == nil {
-			err = by(n).FormatVolume(t.Context(), ids[0])
+			err = by(t.Context(), n).FormatVolume(ids[0])
 		}
 		must(t, err)
 		volumes = append(volumes, ids[0])
@@ -61,10 +61,10 @@ func withVolumes(t *testing.T, object bool, around func(k *emulated.Node, call k
 // removals unmount a volume from leafPath.
 func removals(n *Node, volume string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"UnmountVolume": func(ctx context.Context) error { return by(n).UnmountVolume(ctx, volume, leafPath) },
-		"Rmdir":         func(ctx context.Context) error { return by(n).Rmdir(ctx, leafPath, false) },
-		"Rmdir a tree":  func(ctx context.Context) error { return by(n).Rmdir(ctx, leafParent, true) },
-		"RmdirContents": func(ctx context.Context) error { return by(n).RmdirContents(ctx, KubeletDir+`\pods`) },
+		"UnmountVolume": func(ctx context.Context) error { return by(ctx, n).UnmountVolume(volume, leafPath) },
+		"Rmdir":         func(ctx context.Context) error { return by(ctx, n).Rmdir(leafPath, false) },
+		"Rmdir a tree":  func(ctx context.Context) error { return by(ctx, n).Rmdir(leafParent, true) },
+		"RmdirContents": func(ctx context.Context) error { return by(ctx, n).RmdirContents(KubeletDir + `\pods`) },
 	}
 }
 
@@ -107,7 +107,7 @@ func TestMountPointsAreNotHeld(t *testing.T) {
 			}
 		}
 		for name, remove := range removals(n, volumes[0]) {
-			if err := by(n).MountVolume(t.Context(), volumes[0], leafPath); err != nil {
+			if err := by(t.Context(), n).MountVolume(volumes[0], leafPath); err != nil {
 				t.Errorf("MountVolume: %v", err)
 			}
 			listed(1)
@@ -143,7 +143,7 @@ func TestMountPointsThatAScannerHasOpen(t *testing.T) {
 			return do()
 		})
 		for name, remove := range removals(n, volumes[0]) {
-			if err := by(n).MountVolume(t.Context(), volumes[0], leafPath); err != nil {
+			if err := by(t.Context(), n).MountVolume(volumes[0], leafPath); err != nil {
 				t.Errorf("MountVolume: %v", err)
 			}
 			if err := remove(t.Context()); err != nil {
@@ -176,7 +176,7 @@ func TestScannerBesideTheSecondWay(t *testing.T) {
 			}
 			return do()
 		})
-		if err := by(n).MountVolume(t.Context(), volumes[0], leafPath); err != nil || released != 3 {
+		if err := by(t.Context(), n).MountVolume(volumes[0], leafPath); err != nil || released != 3 {
 			t.Errorf("MountVolume: %v, after %d calls without the directory held", err, released)
 		}
 		if paths, err := k.VolumePathNames(volumes[0]); err != nil || len(paths) != 1 {
@@ -205,10 +205,10 @@ func TestMountPointsInATree(t *testing.T) {
 				return do()
 			})
 			for i, name := range []string{`\first`, `\second`} {
-				must(t, by(n).MountVolume(t.Context(), volumes[i], leafParent+name))
+				must(t, by(t.Context(), n).MountVolume(volumes[i], leafParent+name))
 			}
 			begin := time.Now()
-			if err := by(n).Rmdir(t.Context(), leafParent, true); err != nil {
+			if err := by(t.Context(), n).Rmdir(leafParent, true); err != nil {
 				t.Error(err)
 			}
 			if waited := time.Since(begin); object && waited > time.Second {
@@ -241,7 +241,7 @@ func TestMountPointReplacedBesideAScanner(t *testing.T) {
 				}
 				return do()
 			})
-			must(t, by(n).MountVolume(t.Context(), volumes[0], leafPath))
+			must(t, by(t.Context(), n).MountVolume(volumes[0], leafPath))
 			other = volumes[1]
 			err := removals(n, volumes[0])[verb](t.Context())
 			paths, listErr := k.VolumePathNames(volumes[1])
@@ -293,7 +293,7 @@ func TestReplacedWhileMounting(t *testing.T) {
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
 			var e *errdefs.Error
-			if err := by(n).MountVolume(ctx, volumes[0], leafPath); !errors.As(err, &e) ||
+			if err := by(ctx, n).MountVolume(volumes[0], leafPath); !errors.As(err, &e) ||
 				e.Class != errdefs.FailedPrecondition || e.Reason != c.reason {
 				t.Errorf("MountVolume: %v, want %s", err, c.reason)
 			}
@@ -337,7 +337,7 @@ func TestMountedByAnotherProcess(t *testing.T) {
 	})
 	other = volumes[1]
 	var e *errdefs.Error
-	if err := by(n).MountVolume(t.Context(), volumes[0], leafPath); !errors.As(err, &e) ||
+	if err := by(t.Context(), n).MountVolume(volumes[0], leafPath); !errors.As(err, &e) ||
 		e.Class != errdefs.FailedPrecondition {
 		t.Errorf("MountVolume: %v, want FailedPrecondition", err)
 	}

@@ -52,10 +52,10 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 	k := emulate(t, emulated.Options{})
 	s := &spanned{Node: k}
 	n := bare(t, s)
-	must(t, by(n).PartitionDisk(t.Context(), 1))
-	ids, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
+	must(t, by(t.Context(), n).PartitionDisk(1))
+	ids, err := by(t.Context(), n).ListVolumesOnDisk(1)
 	must(t, err)
-	system, err := by(n).ListVolumesOnDisk(t.Context(), 0, 0)
+	system, err := by(t.Context(), n).ListVolumesOnDisk(0)
 	must(t, err)
 	for _, id := range append(ids, system...) {
 		parsed, err := parseVolumeID(id)
@@ -73,11 +73,11 @@ func TestSpannedVolumeOnSystemDiskIsRefused(t *testing.T) {
 		}
 	}
 	s.volume = ids[0]
-	if err := by(n).FormatVolume(t.Context(), ids[0]); !errdefs.HasReason(err, reason.SystemDisk) {
+	if err := by(t.Context(), n).FormatVolume(ids[0]); !errdefs.HasReason(err, reason.SystemDisk) {
 		t.Errorf("a volume on disk 1 and Windows' own disk: %v, want %s", err, reason.SystemDisk)
 	}
 	s.extents = s.extents[:1]
-	must(t, by(n).FormatVolume(t.Context(), ids[0]))
+	must(t, by(t.Context(), n).FormatVolume(ids[0]))
 }
 
 // TestSystemDiskStaysWritable: Windows would not run for long. What was written to another disk reaches it before it
@@ -118,15 +118,15 @@ func (m *moving) OpenDevice(path string, access uint32) (kernel.Handle, error) {
 // nor held for a mount.
 func TestVolumeThatMoves(t *testing.T) {
 	for name, call := range map[string]func(n *Node, id string) error{
-		"ResizeVolume": func(n *Node, id string) error { return by(n).ResizeVolume(t.Context(), id, 0) },
-		"MountVolume":  func(n *Node, id string) error { return by(n).MountVolume(t.Context(), id, KubeletDir+`\new`) },
+		"ResizeVolume": func(n *Node, id string) error { return by(t.Context(), n).ResizeVolume(id, 0) },
+		"MountVolume":  func(n *Node, id string) error { return by(t.Context(), n).MountVolume(id, KubeletDir+`\new`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := emulate(t, emulated.Options{})
 			m := &moving{spanned: spanned{Node: k}}
 			n := bare(t, m)
-			must(t, by(n).PartitionDisk(t.Context(), 1))
-			ids, err := by(n).ListVolumesOnDisk(t.Context(), 1, 0)
+			must(t, by(t.Context(), n).PartitionDisk(1))
+			ids, err := by(t.Context(), n).ListVolumesOnDisk(1)
 			must(t, err)
 			must(t, k.GrowDisk(1, 11<<30))
 			m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
