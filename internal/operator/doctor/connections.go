@@ -146,7 +146,7 @@ func (r *report) sessions() {
 				"an iSCSI target is not connected: the disks of "+s.GetTarget()+" hang or disappear",
 				append(said("session with "+s.GetTarget()+": no connection, the initiator is trying to make one"),
 					r.missed()...),
-				"csi-proxyctl iscsi portal list", r.testPortal())
+				append([]string{"csi-proxyctl iscsi portal list", r.testPortal()}, orElsewhere(r.missed())...)...)
 		}
 	}
 }

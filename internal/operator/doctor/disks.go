@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -68,6 +69,20 @@ func mayBeMissed(d treeview.Disk) bool {
 	return d.IsOffline() && d.Style != "RAW" && d.TakenVolumes == nil
 }
 
+// mayBeDamaged reports whether a disk may have been one of Windows', whose partition table is damaged.
+func mayBeDamaged(d treeview.Disk) bool { return d.Content != "" && !ofOthers.MatchString(d.Content) }
+
+// ofOthers matches contents that Windows never makes.
+var ofOthers = regexp.MustCompile("ext2|Btrfs|XFS|Linux|LUKS|LVM|VMFS")
+
+// orElsewhere returns the step for the other cause of mount points that miss their volumes.
+func orElsewhere(missed []Evidence) []string {
+	if len(missed) == 0 {
+		return nil
+	}
+	return []string{"if the missing volume is on another disk: " + whereAttached}
+}
+
 // isHidden reports whether Windows hides the volume of a partition.
 func isHidden(p treeview.Partition) bool { return slices.Contains(p.Attributes, "hidden") }
 
@@ -112,7 +127,7 @@ func (r *report) taken(volume string) bool {
 func (r *report) noneGone() bool {
 	return slices.ContainsFunc(r.Tree.Disks,
 		func(d treeview.Disk) bool {
-			return mayBeMissed(d) || d.Unknown+d.Content != "" || slices.ContainsFunc(d.Partitions, isHidden)
+			return mayBeMissed(d) || d.Unknown != "" || mayBeDamaged(d) || slices.ContainsFunc(d.Partitions, isHidden)
 		}) ||
 		len(r.Tree.Unnumbered) > 0 ||
 		slices.ContainsFunc(r.Seen.GetSessions(), func(s *admin.ISCSISession) bool { return !s.GetConnected() })
@@ -145,14 +160,14 @@ func (r *report) content(name string, d treeview.Disk) {
 		}
 		r.add(severity, "disk-not-answering", "a disk is there and does not answer: "+name,
 			append(said(d.Unknown), missed...),
-			"look at the storage system and the path to it", systemLog,
-			"unmount nothing meanwhile: the disk may come back with all data",
-			"if it answers elsewhere and not here: drain and restart the node")
-	case d.Content != "" && len(missed) > 0:
+			append([]string{"look at the storage system and the path to it", systemLog,
+				"unmount nothing meanwhile: the disk may come back with all data",
+				"if it answers elsewhere and not here: drain and restart the node"}, orElsewhere(r.missed())...)...)
+	case mayBeDamaged(d) && len(missed) > 0:
 		r.add(Problem, "disk-unreadable", "a disk holds data and no partition table that Windows can read: "+name,
 			append(said(name+": "+d.Content), missed...),
-			"do not partition or format it: the data may still be whole",
-			"restore the table with a recovery tool, or the disk from a snapshot")
+			append([]string{"do not partition or format it: the data may still be whole",
+				"restore the table with a recovery tool, or the disk from a snapshot"}, orElsewhere(missed)...)...)
 	case d.Content != "" || foreign(d) != "":
 		r.addCase("", Warning, "disk-not-blank",
 			name+" holds "+cmp.Or(d.Content, foreign(d))+" that Windows cannot use: no driver can stage it",

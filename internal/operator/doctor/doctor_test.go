@@ -344,6 +344,17 @@ func TestPodsOfADisk(t *testing.T) {
 		"warning disk-not-answering: look at the storage system and the path to it")
 }
 
+func TestManyBlankDisksAreOneLine(t *testing.T) {
+	facts := with(treeview.Disk{Style: "RAW"}, treeview.Disk{Style: "RAW"}, treeview.Disk{Style: "RAW"},
+		treeview.Disk{Style: "RAW"})
+	facts.Seen = &admin.GetFactsResponse{Links: []*admin.Link{{Path: kubelet + `\pods\uid\volumes\kubernetes.io~csi\pv\mount`,
+		Target: id, Kind: admin.Target_TARGET_VOLUME, Missing: true}}}
+	if got := doctor.Examine(facts); len(got) != 1 || len(got[0].Evidence) != 3 ||
+		!slices.Contains(evidence(got[0]), "others are blank, do not format them: 4 disks") {
+		t.Errorf("got %+v, want one finding with one line about the blank disks", got)
+	}
+}
+
 func TestDisksOfOneIdentity(t *testing.T) {
 	a, b, c := mounted(), mounted(), mounted()
 	a.SerialNumber, b.SerialNumber, c.SerialNumber, c.Page83 = "1", "1", "2", "naa"

@@ -102,10 +102,14 @@ func (r *report) gone(d *admin.Link, evidence []Evidence, at argument) {
 
 // blank names the disks without anything on them: none is the one that is gone.
 func (r *report) blank() (lines []Evidence) {
+	const most = 3
 	for _, d := range r.Tree.Disks {
-		if d.Style == "RAW" {
+		if d.Style == "RAW" && d.Content == "" {
 			lines = append(lines, said(fmt.Sprintf("another one, blank, do not format it: disk %d: %s", d.Number, d))...)
 		}
+	}
+	if len(lines) > most {
+		return said(fmt.Sprintf("others are blank, do not format them: %d disks", len(lines)))
 	}
 	return lines
 }
