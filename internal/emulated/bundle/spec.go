@@ -75,7 +75,6 @@ const minDiskBytes = 4 << 20
 // may be read-only besides.
 func (s Spec) Record(others []Record, offlineReadOnly bool) (Record, error) {
 	r := Record{Image: hostfiles.NewName(), Spec: s}
-	r.Identifiers = slices.Clone(s.Identifiers)
 	r.BusType, r.SectorSize = cmp.Or(r.BusType, win32.BusTypeScsi), cmp.Or(r.SectorSize, 512)
 	r.ReadOnly = s.ReadOnly || r.Offline && offlineReadOnly
 	if err := r.check(); err != nil {

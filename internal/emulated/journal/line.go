@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,11 +22,8 @@ func Line(e *nodeapi.JournalEntry) string {
 	if e.GetSequence() != 0 {
 		number = fmt.Sprintf("#%d", e.GetSequence())
 	}
-	id := e.GetRequestId()
-	if id == "" {
-		id = "-"
-	}
-	head := fmt.Sprintf("%s %-7s %s ", e.GetBegin().AsTime().UTC().Format("15:04:05.000000"), number, id)
+	head := fmt.Sprintf("%s %-7s %s ", e.GetBegin().AsTime().UTC().Format("15:04:05.000000"), number,
+		cmp.Or(e.GetRequestId(), "-"))
 	parts := []string{}
 	add := func(text string) {
 		if text != "" {

@@ -48,21 +48,14 @@ func (e *entry) message() *nodeapi.JournalEntry {
 func (e *entry) kernelCall() *nodeapi.KernelCall {
 	call := &nodeapi.KernelCall{Function: e.Function, Object: printable.Clip(e.Object, maxText), Part: uint32(e.Part),
 		Changes: Changes(e.Call)}
-	switch {
-	case e.Function == "DeviceIoControl":
+	if e.Code != 0 { // a class has no name, as a control code may have
 		call.ControlCode = win32.ControlCodeName(e.Code)
-	case e.Code != 0:
-		call.ControlCode = fmt.Sprintf("0x%08x", e.Code)
 	}
 	call.Arguments = printable.Clip(e.arguments(), maxText)
-	if e.err != nil {
-		var code win32.Errno
-		if errors.As(e.err, &code) {
-			call.Win32Code = uint32(code)
-			call.Error = printable.Clip(code.Error(), maxText)
-		} else {
-			call.Error = printable.Clip(e.err.Error(), maxText)
-		}
+	if code, is := errors.AsType[win32.Errno](e.err); is {
+		call.Win32Code, call.Error = uint32(code), printable.Clip(code.Error(), maxText)
+	} else if e.err != nil {
+		call.Error = printable.Clip(e.err.Error(), maxText)
 	}
 	return call
 }

@@ -4,10 +4,11 @@ package ondisk
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/binary"
 	"io"
+	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
@@ -22,16 +23,15 @@ type Block struct {
 
 // Layout is the content of the partition tables in an image.
 type Layout struct {
-	Style      win32.PartitionStyle
-	SectorSize int64
-	GPT        *GPT // with style GPT
-	MBR        MBR  // with style MBR
+	Style win32.PartitionStyle
+	GPT   *GPT // with style GPT
+	MBR   MBR  // with style MBR
 }
 
 // ReadLayout reads the tables. A GPT is there when sector 0 has a protective entry and one of the headers is good; a
 // protective MBR without a good header reads as RAW. Whether Windows agrees on that last point is not confirmed.
 func ReadLayout(r io.ReaderAt, size int64, sectorSize int, zeroedIsMBR bool) (Layout, error) {
-	l := Layout{Style: win32.PARTITION_STYLE_RAW, SectorSize: int64(sectorSize)}
+	l := Layout{Style: win32.PARTITION_STYLE_RAW}
 	first := make([]byte, sectorSize)
 	if _, err := r.ReadAt(first, 0); err != nil {
 		return Layout{}, err
@@ -55,10 +55,10 @@ func (l Layout) DriveLayout() win32.DriveLayout {
 	out := win32.DriveLayout{Style: l.Style}
 	switch l.Style {
 	case win32.PARTITION_STYLE_GPT:
-		t := l.GPT
+		t, sector := l.GPT, int64(l.GPT.SectorSize)
 		out.DiskID, out.MaxPartitionCount = t.DiskID, uint32(t.Slots)
-		out.StartingUsableOffset = int64(t.FirstUsable) * l.SectorSize
-		out.UsableLength = int64(t.LastUsable-t.FirstUsable+1) * l.SectorSize
+		out.StartingUsableOffset = int64(t.FirstUsable) * sector
+		out.UsableLength = int64(t.LastUsable-t.FirstUsable+1) * sector
 		out.Partitions = slices.Clone(t.Partitions)
 	case win32.PARTITION_STYLE_MBR:
 		out.Signature, out.Partitions = l.MBR.Signature, l.MBR.Partitions[:]
@@ -71,15 +71,13 @@ func (l Layout) DriveLayout() win32.DriveLayout {
 func (l Layout) VolumePartitions() []win32.Partition {
 	var volumes []win32.Partition
 	for _, p := range l.DriveLayout().Partitions {
-		mbrVolume := p.Style == win32.PARTITION_STYLE_MBR && hasMBRVolume(p.MBRType)
-		gptVolume := p.Style == win32.PARTITION_STYLE_GPT &&
-			(p.Type == win32.PartitionBasicData || p.Type == win32.PartitionEFISystem)
-		if mbrVolume {
+		switch {
+		case p.Recognized: // of an MBR
 			p.ID = MBRVolumeID(l.MBR.Signature, p.StartingOffset)
+		case p.Type != win32.PartitionBasicData && p.Type != win32.PartitionEFISystem:
+			continue
 		}
-		if mbrVolume || gptVolume {
-			volumes = append(volumes, p)
-		}
+		volumes = append(volumes, p)
 	}
 	return volumes
 }
@@ -103,11 +101,7 @@ func NewGUID() guid.GUID {
 }
 
 // NewSerial returns a random volume serial number.
-func NewSerial() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return binary.LittleEndian.Uint64(b[:])
-}
+func NewSerial() uint64 { return rand.Uint64() } //nolint:gosec // it need not be unpredictable
 
 // MBR is a master boot record other than a GPT's protective one. Extended partitions are entries like others; those
 // that are not used have no length.
@@ -118,6 +112,9 @@ type MBR struct {
 
 // MBRProtective is the type of the one entry that the MBR of a GPT disk has.
 const MBRProtective = 0xEE
+
+// withVolume are the types of partitions that get a volume on Windows.
+const withVolume = "\x01\x04\x06\x07\x0B\x0C\x0E"
 
 const (
 	mbrSignatureAt = 440
@@ -138,7 +135,7 @@ func parseMBR(s []byte, diskBytes int64) (m MBR, protective, ok bool) {
 		p := win32.Partition{
 			Style: win32.PARTITION_STYLE_MBR, Number: uint32(i) + 1, MBRType: kind, Boot: e[0] == 0x80,
 			StartingOffset: int64(first) * int64(len(s)), Length: int64(le.Uint32(e[12:])) * int64(len(s)),
-			Recognized: hasMBRVolume(kind), HiddenSectors: first,
+			Recognized: strings.IndexByte(withVolume, kind) >= 0, HiddenSectors: first,
 		}
 		protective = protective || kind == MBRProtective
 		inside := kind != 0 && p.Length > 0 && first > 0 && p.StartingOffset+p.Length <= diskBytes
@@ -187,13 +184,4 @@ func MBRVolumeID(signature uint32, offset int64) guid.GUID {
 		Data4: [8]byte{0x94, 0xf2, 0x00, 0xa0, 0xc9, 0x1e, 0xfb, 0x8b}}
 	id, _ := guid.NewV5(namespace, name) // hashing does not fail
 	return id
-}
-
-// hasMBRVolume reports whether a partition of that type gets a volume on Windows.
-func hasMBRVolume(kind uint8) bool {
-	switch kind {
-	case 0x01, 0x04, 0x06, 0x07, 0x0B, 0x0C, 0x0E:
-		return true
-	}
-	return false
 }
