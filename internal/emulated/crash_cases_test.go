@@ -37,7 +37,7 @@ func crashCases() []crashCase {
 	attach := func(n *Node) error {
 		bundles, err := n.DetachedDisks()
 		if err == nil {
-			_, err = n.AttachDisk(bundle.Spec{BundlePath: bundles[0].Bundle, LUNAuto: true})
+			_, err = n.AttachDisk(bundle.Spec{BundlePath: bundles[0].BundlePath, LUNAuto: true})
 		}
 		return err
 	}
@@ -108,7 +108,7 @@ func crashCases() []crashCase {
 			bundles, err := n.DetachedDisks()
 			must(t, err)
 			clone := filepath.Join(n.dir, bundle.DisksDir, "clone")
-			must(t, n.host.CopyDir(bundles[0].Bundle, clone))
+			must(t, n.host.CopyDir(bundles[0].BundlePath, clone))
 			must(t, attach(n))
 			if disk := attachedAs(t, n, bundle.Spec{BundlePath: clone, Offline: true}); disk != 3 {
 				t.Fatalf("the clone is disk %d", disk)

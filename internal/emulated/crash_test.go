@@ -126,12 +126,12 @@ func look(t *testing.T, n *Node) string {
 	bundles, err := n.DetachedDisks()
 	must(t, err)
 	for _, b := range bundles {
-		if files, _ := filepath.Glob(filepath.Join(b.Bundle, "volumes", "*", "file")); len(files) == 1 {
+		if files, _ := filepath.Glob(filepath.Join(b.BundlePath, "volumes", "*", "file")); len(files) == 1 {
 			content, err := os.ReadFile(files[0])
 			must(t, err)
-			info, err := bundle.ReadInfo(b.Bundle)
+			info, err := bundle.ReadInfo(b.BundlePath)
 			must(t, err)
-			image, err := os.Stat(filepath.Join(b.Bundle, bundle.ImageFile))
+			image, err := os.Stat(filepath.Join(b.BundlePath, bundle.ImageFile))
 			must(t, err)
 			fmt.Fprintf(&text, "detached %s of %d bytes with %q\n", info.SerialNumber, image.Size(), content)
 		}

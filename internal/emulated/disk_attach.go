@@ -208,16 +208,9 @@ func (n *Node) pull(disks []*disk, change func(*state)) error {
 	return nil
 }
 
-// A DetachedDisk is a disk that was pulled out and lies in the state directory. AttachDisk attaches its bundle again.
-type DetachedDisk struct {
-	Bundle       string // its directory on the host
-	SerialNumber string
-	SizeBytes    int64
-}
-
-// DetachedDisks returns the disks that were pulled out. Bundles elsewhere on the host are not known. One that cannot
-// be read is left out, with an error.
-func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
+// DetachedDisks returns the disks that were pulled out and lie in the state directory, as they were, with the paths of
+// their bundles. Bundles elsewhere on the host are not known. One that cannot be read is left out, with an error.
+func (n *Node) DetachedDisks() (disks []bundle.Spec, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	bundles, err := filepath.Glob(filepath.Join(n.dir, bundle.DisksDir, "*"+bundle.Suffix))
@@ -232,7 +225,8 @@ func (n *Node) DetachedDisks() (disks []DetachedDisk, err error) {
 			err = errors.Join(err, readErr)
 			continue
 		}
-		disks = append(disks, DetachedDisk{Bundle: home, SerialNumber: info.SerialNumber, SizeBytes: int64(info.Size)})
+		info.BundlePath, info.SizeBytes = home, info.Size
+		disks = append(disks, info.Spec)
 	}
 	return disks, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
@@ -83,7 +84,7 @@ func listed[T any](list []T, as func(T) any) []any {
 
 func detachedDisks(n *emulated.Node) (any, error) {
 	disks, err := n.DetachedDisks()
-	return listed(disks, func(d emulated.DetachedDisk) any {
-		return map[string]any{"serial": d.SerialNumber, "size": d.SizeBytes, "bundle": d.Bundle}
+	return listed(disks, func(d bundle.Spec) any {
+		return map[string]any{"serial": d.SerialNumber, "size": int64(d.SizeBytes), "bundle": d.BundlePath}
 	}), err
 }

@@ -46,14 +46,13 @@ func similarMasks(text string) []string {
 	if near := similar.Names(text, masks); len(near) > 0 {
 		return near
 	}
-	byName, names := map[string]string{}, []string{}
+	byName := map[string]string{}
 	for _, mask := range masks {
-		if group, name, ok := strings.Cut(mask, "/"); ok && !strings.Contains(name, "/") {
-			byName[name] = group + "/" + name
-			names = append(names, name)
+		if strings.Count(mask, "/") == 1 {
+			byName[path.Base(mask)] = mask
 		}
 	}
-	near := similar.Names(path.Base(text), names)
+	near := similar.Names(path.Base(text), slices.Collect(maps.Keys(byName)))
 	for i, name := range near {
 		near[i] = byName[name]
 	}

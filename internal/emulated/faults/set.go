@@ -32,7 +32,6 @@ type active struct {
 	fault
 	id       uint64
 	skip     uint32 // how many calls still pass
-	left     uint32 // how many are still disturbed, when Times is not 0
 	injected uint64
 	holding  uint64
 	hangs    func()        // tells that a call hangs
@@ -61,7 +60,7 @@ func (s *Set) Add(m *api.Fault) (id uint64, reached <-chan struct{}, err error) 
 	}
 	s.lastID++
 	hanging := make(chan struct{})
-	s.faults = append(s.faults, &active{fault: f, id: s.lastID, skip: f.Skip, left: f.Times,
+	s.faults = append(s.faults, &active{fault: f, id: s.lastID, skip: f.Skip,
 		hangs: sync.OnceFunc(func() { close(hanging) }), over: make(chan struct{})})
 	return s.lastID, hanging, nil
 }
@@ -177,9 +176,6 @@ func (s *Set) take(fits func(*active) bool) *active {
 			a.skip--
 			continue
 		}
-		if a.left > 0 {
-			a.left--
-		}
 		a.injected++
 		if a.holds() {
 			a.holding++
@@ -192,7 +188,7 @@ func (s *Set) take(fits func(*active) bool) *active {
 }
 
 // spent reports whether no further call is disturbed.
-func (a *active) spent() bool { return a.Times > 0 && a.left == 0 && a.injected > 0 }
+func (a *active) spent() bool { return a.Times > 0 && a.injected >= uint64(a.Times) }
 
 // hold makes a call wait until its delay, the fault or the context is over. It reports false if the call was aborted.
 func (s *Set) hold(ctx context.Context, a *active) (goesOn bool) {
