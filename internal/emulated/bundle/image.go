@@ -4,7 +4,6 @@ package bundle
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -34,13 +33,10 @@ type Image struct {
 // Files returns the directory of a volume's files.
 func (im *Image) Files(id guid.GUID) string { return FilesPath(im.Home, id) }
 
-// Write writes blocks in their order, which is such that a death on the way leaves what was there before or the whole
-// change, but for copies.
+// Write writes blocks, which are inside the image, in their order, which is such that a death on the way leaves what
+// was there before or the whole change, but for copies.
 func (im *Image) Write(blocks []ondisk.Block) error {
 	for _, b := range blocks {
-		if b.Offset < 0 || b.Offset > im.Size-int64(len(b.Data)) {
-			return fmt.Errorf("%d bytes at %d are outside the image of %d", len(b.Data), b.Offset, im.Size)
-		}
 		if err := im.host.WriteAt(im.File, b.Data, b.Offset); err != nil {
 			return err
 		}
