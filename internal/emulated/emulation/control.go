@@ -21,7 +21,7 @@ import (
 
 // control returns the service of the admin endpoint by which the node is changed, broken and rebooted.
 func (a *Agent) control(served *agent.Agent) []server.Service {
-	a.Agent = served
+	a.Agent = served // which begins before agent.Start returns
 	return []server.Service{{Name: api.EmulatedNode_ServiceDesc.ServiceName, Methods: append(verbs(a.Emulated),
 		answer("AddFault", node.LimitWrite, a.addFault),
 		answer("ListFaults", node.LimitRead, a.listFaults),
