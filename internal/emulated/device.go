@@ -40,7 +40,7 @@ func (n *Node) AdapterInterfaces() (paths []string, err error) {
 // adapter by its interface path, and the mount manager, all in any case.
 func (n *Node) OpenDevice(path string, access uint32) (_ kernel.Handle, err error) {
 	defer n.call("CreateFileW", path, &err)()
-	h := &device{node: n, boot: n.boot, object: path, access: access}
+	h := &device{handle: handle{node: n, object: path, access: access}, boot: n.boot}
 	lower := strings.ToLower(path)
 	if lower == strings.ToLower(kernel.MountManager) {
 		h.answer = n.answerMountManager
@@ -72,13 +72,47 @@ func cutNumber(s, prefix string) (uint32, bool) {
 	return uint32(number), ok && err == nil
 }
 
-// device is a handle on a device. Its methods answer like Windows for a device that lacks the function.
-type device struct {
+// handle is what all handles have. Its methods answer like Windows for an object that lacks the function.
+type handle struct {
 	node   *Node
-	boot   int
-	object string
+	object string // the path by which it was opened
 	access uint32
 	closed bool
+}
+
+// call begins a kernel call on the handle; see Node.call.
+func (h *handle) call(function string, err *error) (end func()) {
+	return h.node.call(function, h.object, err)
+}
+
+// has reports whether the handle has one of the rights.
+func (h *handle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }
+
+// lacks and refuses return the errors of functions that an object does not have.
+func (h *handle) lacks(function string) error {
+	return failed(function, h.object, win32.ERROR_INVALID_FUNCTION)
+}
+
+func (h *handle) refuses(function string) error {
+	return failed(function, h.object, win32.ERROR_INVALID_PARAMETER)
+}
+
+func (h *handle) ReadAt([]byte, int64) (int, error)   { return 0, h.lacks("ReadFile") }
+func (h *handle) Flush() error                        { return h.lacks("FlushFileBuffers") }
+func (h *handle) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
+func (h *handle) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
+func (h *handle) SetInformation(uint32, []byte) error { return h.refuses("SetFileInformationByHandle") }
+func (h *handle) FsInformation(uint32, []byte) error {
+	return h.refuses("NtQueryVolumeInformationFile")
+}
+func (h *handle) Rename(kernel.Handle, string) error { return h.refuses("NtSetInformationFile") }
+func (h *handle) AccessList() ([]byte, error)        { return nil, h.refuses("GetSecurityInfo") }
+func (h *handle) SetAccessList([]byte) error         { return h.refuses("SetKernelObjectSecurity") }
+
+// device is a handle on a device.
+type device struct {
+	handle
+	boot int
 
 	answer func(code uint32, in, out []byte) (int, error) // to a control code
 	span   func() (span, error)                           // the bytes that it reads; nil: none
@@ -105,38 +139,16 @@ func (h *device) DeviceIoControl(code uint32, in, out []byte) (_ int, err error)
 		return 0, err
 	}
 	need := code >> 14 & 3 // CTL_CODE's Access
-	if need&win32.FILE_READ_ACCESS != 0 && h.access&readAccess == 0 ||
-		need&win32.FILE_WRITE_ACCESS != 0 && h.access&writeAccess == 0 {
+	if need&win32.FILE_READ_ACCESS != 0 && !h.has(readAccess) || need&win32.FILE_WRITE_ACCESS != 0 && !h.has(writeAccess) {
 		return 0, win32.ERROR_ACCESS_DENIED
 	}
 	return h.answer(code, in, out)
 }
 
 func (h *device) Close() (err error) {
-	defer h.node.call("CloseHandle", h.object, &err)()
+	defer h.call("CloseHandle", &err)()
 	h.closed = true
 	return nil
-}
-
-// lacks and refuses return the errors of functions that a device does not have.
-func (h *device) lacks(function string) error {
-	return failed(function, h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
-func (h *device) refuses(function string) error {
-	return failed(function, h.object, win32.ERROR_INVALID_PARAMETER)
-}
-
-func (h *device) Flush() error                        { return h.lacks("FlushFileBuffers") }
-func (h *device) FinalPath(uint32) (string, error)    { return "", h.lacks("GetFinalPathNameByHandleW") }
-func (h *device) Information(uint32, []byte) error    { return h.refuses("GetFileInformationByHandleEx") }
-func (h *device) SetInformation(uint32, []byte) error { return h.refuses("SetFileInformationByHandle") }
-func (h *device) Rename(kernel.Handle, string) error  { return h.refuses("NtSetInformationFile") }
-func (h *device) AccessList() ([]byte, error)         { return nil, h.refuses("GetSecurityInfo") }
-func (h *device) SetAccessList([]byte) error          { return h.refuses("SetKernelObjectSecurity") }
-
-func (h *device) FsInformation(uint32, []byte) error {
-	return h.refuses("NtQueryVolumeInformationFile")
 }
 
 // span is a part of a disk.
@@ -156,7 +168,7 @@ func (h *device) ReadAt(p []byte, offset int64) (int, error) {
 
 // read reads whole sectors, up to the end.
 func (h *device) read(p []byte, offset int64) (_ int, err error) {
-	defer h.node.call("ReadFile", h.object, &err)()
+	defer h.call("ReadFile", &err)()
 	if err := h.usable(); err != nil {
 		return 0, err
 	}
@@ -169,7 +181,7 @@ func (h *device) read(p []byte, offset int64) (_ int, err error) {
 	}
 	sector := part.disk.sectorSize()
 	switch {
-	case h.access&readAccess == 0:
+	case !h.has(readAccess):
 		return 0, win32.ERROR_ACCESS_DENIED
 	case offset < 0 || offset%sector != 0 || int64(len(p))%sector != 0:
 		return 0, win32.ERROR_INVALID_PARAMETER

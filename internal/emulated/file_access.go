@@ -52,7 +52,7 @@ func (h *fileHandle) SetAccessList(descriptor []byte) (err error) {
 	if l, err := win32.ParseAccessList(descriptor); err != nil || l.Everyone {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	return h.content.node.host.WriteFileIn(h.self, accessFile, accessNew, descriptor)
+	return h.node.host.WriteFileIn(h.self, accessFile, accessNew, descriptor)
 }
 
 // accessList returns the descriptor of a directory: the one that was set, or that of a new volume.

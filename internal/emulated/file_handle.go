@@ -15,22 +15,15 @@ import (
 
 // fileHandle is an open file or directory, or a reparse point opened as itself.
 type fileHandle struct {
+	handle
 	*location
-	object string // the path by which it was opened
-	access uint32
-	share  uint32
-	info   os.FileInfo
-	self   *os.Root // of a directory
+	share uint32
+	info  os.FileInfo
+	self  *os.Root // of a directory
 
-	closed  bool
 	deleted bool
 	pending bool // to be deleted when no handle is open
 	listing listing
-}
-
-// call begins a kernel call on the handle; see Node.call.
-func (h *fileHandle) call(function string, err *error) (end func()) {
-	return h.content.node.call(function, h.object, err)
 }
 
 func (h *fileHandle) Close() (err error) {
@@ -89,9 +82,6 @@ func (h *fileHandle) entry() (hostfiles.Entry, error) {
 	return hostfiles.Inspect(h.parent, h.name, info)
 }
 
-// has reports whether the handle has one of the rights.
-func (h *fileHandle) has(rights uint32) bool { return h.access&(rights|genericAll) != 0 }
-
 // deletable returns the entry of the handle, if the handle may delete it.
 func (h *fileHandle) deletable(evenReadOnly bool) (hostfiles.Entry, error) {
 	if !h.has(win32.DELETE) || h.parent == nil { // nil: a root directory
@@ -140,7 +130,7 @@ func (h *fileHandle) finishDeletion() error {
 
 // remove deletes the file and frees its name.
 func (h *fileHandle) remove(e hostfiles.Entry) error {
-	err := h.content.node.host.DeleteEntry(h.parent, e)
+	err := h.node.host.DeleteEntry(h.parent, e)
 	h.deleted = err == nil
 	return err
 }
@@ -209,7 +199,7 @@ func (h *fileHandle) Rename(dir kernel.Handle, name string) (err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := h.content.node.host.RenameBetween(h.parent, e.Name, into.self, name); err != nil {
+	if err := h.node.host.RenameBetween(h.parent, e.Name, into.self, name); err != nil {
 		return err
 	}
 	return h.moved(into, name)

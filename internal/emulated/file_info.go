@@ -135,7 +135,7 @@ func (h *fileHandle) setBasic(basic win32.FileBasic) error {
 	if basic.Attributes&win32.FILE_ATTRIBUTE_READONLY == 0 {
 		mode |= 0o200
 	}
-	return h.content.node.host.Change("chmod", filepath.Join(h.parent.Name(), h.name),
+	return h.node.host.Change("chmod", filepath.Join(h.parent.Name(), h.name),
 		func() error { return h.parent.Chmod(h.name, mode) })
 }
 
@@ -152,7 +152,7 @@ func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
 	case win32.VOLUME_NAME_GUID:
 		return ntpath.VolumeName(h.content.id) + below, nil
 	case win32.VOLUME_NAME_DOS:
-		roots := h.content.node.state.pathNames(h.content.id, nil)
+		roots := h.node.state.pathNames(h.content.id, nil)
 		if len(roots) == 0 {
 			return "", win32.ERROR_PATH_NOT_FOUND
 		}
@@ -163,13 +163,4 @@ func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
 		return final, nil
 	}
 	return "", win32.ERROR_INVALID_PARAMETER
-}
-
-// ReadAt and Flush implement kernel.Handle, for devices only.
-func (h *fileHandle) ReadAt([]byte, int64) (int, error) {
-	return 0, failed("ReadFile", h.object, win32.ERROR_INVALID_FUNCTION)
-}
-
-func (h *fileHandle) Flush() error {
-	return failed("FlushFileBuffers", h.object, win32.ERROR_INVALID_FUNCTION)
 }

@@ -53,7 +53,7 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 		}
 	}
 	if len(h.listing.entries) == 0 {
-		n := h.content.node
+		n := h.node
 		if first && h.parent == nil && !h.content.isShare() && n.state.Switches.EmptyRootNotFound {
 			return win32.ERROR_FILE_NOT_FOUND // MS-FSA 2.1.5.6.3: STATUS_NO_SUCH_FILE
 		}

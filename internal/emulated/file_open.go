@@ -122,7 +122,8 @@ func (h *fileHandle) below(name string, follow bool) (*location, error) {
 
 // open opens or creates the file at a place. The handle takes the place over; if open fails, the place is closed.
 func (p *location) open(object string, how kernel.OpenOptions) (_ *fileHandle, err error) {
-	c, h := p.content, &fileHandle{location: p, object: object, access: how.Access, share: how.Share}
+	c := p.content
+	h := &fileHandle{handle: handle{node: c.node, object: object, access: how.Access}, location: p, share: how.Share}
 	defer func() {
 		if err != nil {
 			h.release()

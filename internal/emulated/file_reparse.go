@@ -14,7 +14,7 @@ const fileSystem = 9
 
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
-	defer h.content.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, &err)()
+	defer h.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, &err)()
 	if err := h.usable(false); err != nil {
 		return 0, err
 	}
@@ -113,10 +113,10 @@ func (h *fileHandle) setReparse(in []byte) error {
 		return win32.ERROR_REPARSE_TAG_INVALID
 	// MS-FSA 2.1.5.10.37; on a share, the server decides
 	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare() &&
-		!h.content.node.privileged(scenario.CreateSymbolicLink):
+		!h.node.privileged(scenario.CreateSymbolicLink):
 		return win32.ERROR_PRIVILEGE_NOT_HELD
 	}
-	return h.content.node.host.SetReparse(h.self, r, e.Tag)
+	return h.node.host.SetReparse(h.self, r, e.Tag)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {
@@ -133,5 +133,5 @@ func (h *fileHandle) deleteReparse(in []byte) error {
 	case e.Tag != tag:
 		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	return h.content.node.host.ClearReparse(h.self)
+	return h.node.host.ClearReparse(h.self)
 }

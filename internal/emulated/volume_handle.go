@@ -45,7 +45,7 @@ func (v *volume) lockedBy() *volumeHandle {
 
 // Close implements kernel.Handle. A lock ends with its handle.
 func (h *volumeHandle) Close() (err error) {
-	defer h.node.call("CloseHandle", h.object, &err)()
+	defer h.call("CloseHandle", &err)()
 	h.closed = true
 	h.disk.open[h.id] = slices.DeleteFunc(h.disk.open[h.id], func(o *volumeHandle) bool { return o == h })
 	return nil
@@ -141,7 +141,7 @@ func (h *volumeHandle) span() (span, error) {
 // Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;
 // the node's own writes are there already.
 func (h *volumeHandle) Flush() (err error) {
-	defer h.node.call("FlushFileBuffers", h.object, &err)()
+	defer h.call("FlushFileBuffers", &err)()
 	if err := h.usable(); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (h *volumeHandle) Flush() (err error) {
 	switch {
 	case err != nil:
 		return err
-	case h.access&writeAccess == 0:
+	case !h.has(writeAccess):
 		return win32.ERROR_ACCESS_DENIED
 	case v.readOnly():
 		return win32.ERROR_WRITE_PROTECT

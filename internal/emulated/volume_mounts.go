@@ -127,10 +127,10 @@ func (n *Node) DeleteVolumeMountPoint(path string) (err error) {
 // forgetMount drops the mount manager's record, if any, of a mount point that was removed from the handle's path.
 func (h *fileHandle) forgetMount() error {
 	record := mountState{Host: h.content.id, Path: h.names()}
-	if !slices.ContainsFunc(h.content.node.state.Mounts, record.samePlace) {
+	if !slices.ContainsFunc(h.node.state.Mounts, record.samePlace) {
 		return nil
 	}
-	return h.content.node.follow(func(s *state) { s.dropMount(record) })
+	return h.node.follow(func(s *state) { s.dropMount(record) })
 }
 
 func (n *Node) deleteLetter(p ntpath.Path) error {
