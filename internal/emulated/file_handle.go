@@ -79,7 +79,7 @@ func (h *fileHandle) entry() (hostfiles.Entry, error) {
 	if !os.SameFile(info, h.info) {
 		return hostfiles.Entry{}, win32.ERROR_FILE_NOT_FOUND // moved on the host
 	}
-	return hostfiles.Inspect(h.parent, h.name, info)
+	return hostfiles.Inspect(h.parent, hostfiles.Entry{Name: h.name, Info: info})
 }
 
 // deletable returns the entry of the handle, if the handle may delete it.

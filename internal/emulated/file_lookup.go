@@ -3,10 +3,11 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
-	"sort"
+	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
@@ -72,9 +73,6 @@ func (h *fileHandle) list(out []byte, restart bool) error {
 func (h *fileHandle) beginListing() error {
 	h.listing.close()
 	h.listing = listing{begun: true}
-	if err := hostfiles.CheckNotLink(h.self); err != nil { // a reparse point opened as itself cannot be listed
-		return nil //nolint:nilerr // it has no entries
-	}
 	var err error
 	if h.listing.rest, err = h.self.Open("."); err != nil {
 		return err
@@ -98,9 +96,8 @@ func (h *fileHandle) readEntries() error {
 	if len(names) < hostfiles.NamesAtOnce { // the host has no more
 		h.listing.close()
 	}
-	sort.Slice(names, func(i, j int) bool {
-		a, b := hostfiles.Upper(names[i]), hostfiles.Upper(names[j])
-		return a < b || a == b && names[i] < names[j]
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(hostfiles.Upper(a), hostfiles.Upper(b)), cmp.Compare(a, b))
 	})
 	for _, name := range names {
 		if hostfiles.IsReserved(name) || !hostfiles.IsFileName(name) {
@@ -110,7 +107,7 @@ func (h *fileHandle) readEntries() error {
 		if err != nil {
 			continue // deleted meanwhile
 		}
-		e, err := hostfiles.Inspect(h.self, name, info)
+		e, err := hostfiles.Inspect(h.self, hostfiles.Entry{Name: name, Info: info})
 		if err != nil {
 			continue
 		}

@@ -41,22 +41,19 @@ func (n *Node) QueryAttributes(path string) (err error) {
 		return err
 	}
 	defer at.close()
-	_, info, err := hostfiles.Find(at.parent, at.name)
+	e, err := hostfiles.Find(at.parent, at.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND
 	case err != nil:
 		return err
-	case p.Slash && !info.IsDir():
+	case p.Slash && !e.IsDir():
 		return win32.ERROR_INVALID_NAME
 	}
-	return at.content.admits(info, 0, 0)
+	return at.content.admits(e.Info, 0, 0)
 }
 
 func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) (*fileHandle, error) {
-	if how.Disposition < win32.FILE_OPEN || how.Disposition > win32.FILE_OPEN_IF {
-		return nil, win32.ERROR_INVALID_PARAMETER
-	}
 	follow := how.Options&win32.FILE_OPEN_REPARSE_POINT == 0
 	if dir == nil {
 		p, err := ntpath.ParseVerbatim(name)
@@ -81,7 +78,7 @@ func (n *Node) openFile(dir kernel.Handle, name string, how kernel.OpenOptions) 
 		return at.open(name, how)
 	}
 	parent, ok := dir.(*fileHandle)
-	if !ok || parent.content.node != n {
+	if !ok {
 		return nil, win32.ERROR_INVALID_HANDLE
 	}
 	if !hostfiles.IsFileName(name) {

@@ -55,13 +55,14 @@ func (h *fileHandle) getReparse(out []byte) (int, error) {
 		return 0, err
 	}
 	b := r.Bytes()
-	switch {
-	case len(out) < headerBytes:
+	if len(out) < headerBytes {
 		return 0, win32.ERROR_INSUFFICIENT_BUFFER
-	case len(out) < len(b):
-		return copy(out, b), win32.ERROR_MORE_DATA
 	}
-	return copy(out, b), nil
+	n := copy(out, b)
+	if n < len(b) {
+		err = win32.ERROR_MORE_DATA
+	}
+	return n, err
 }
 
 // reparse returns the reparse data of the file.

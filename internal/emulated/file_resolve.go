@@ -3,6 +3,7 @@
 package emulated
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -75,42 +76,35 @@ func (n *Node) walk(p ntpath.Path, follow bool) (*location, error) {
 }
 
 // enter is walk up to the last name of a path, at which it does not look.
-func (n *Node) enter(p ntpath.Path) (*location, error) {
+func (n *Node) enter(p ntpath.Path) (_ *location, err error) {
 	c, p, err := n.fileSystemOf(p)
-	if err != nil {
-		return nil, err
+	if err != nil || len(p.Names) == 0 {
+		return &location{content: c}, err
 	}
-	at := &location{content: c}
-	if len(p.Names) == 0 {
-		return at, nil
-	}
-	at.name = p.Names[len(p.Names)-1]
+	last := len(p.Names) - 1
+	at := &location{content: c, name: p.Names[last]}
 	if at.parent, err = c.root.OpenRoot("."); err != nil {
 		return nil, err
 	}
-	if err := at.descend(p); err != nil {
-		at.close()
-		return nil, err
-	}
-	return at, nil
-}
-
-// descend enters the directories of a path.
-func (p *location) descend(path ntpath.Path) error {
-	for i, name := range path.Names[:len(path.Names)-1] {
-		e, below, err := hostfiles.Enter(p.parent, name)
+	defer func() {
+		if err != nil {
+			at.close()
+		}
+	}()
+	for i, name := range p.Names[:last] {
+		e, below, err := hostfiles.Enter(at.parent, name)
 		switch {
 		case err == nil && e.Tag != 0:
-			return p.content.follow(p, e, path, i)
+			return nil, c.follow(at, e, p, i)
 		case err == nil && below == nil || errors.Is(err, fs.ErrNotExist):
-			return win32.ERROR_PATH_NOT_FOUND
+			return nil, win32.ERROR_PATH_NOT_FOUND
 		case err != nil:
-			return err
+			return nil, err
 		}
-		p.close()
-		p.parent, p.above = below, append(p.above, e.Name)
+		at.close()
+		at.parent, at.above = below, append(at.above, e.Name)
 	}
-	return nil
+	return at, nil
 }
 
 // look finds the entry of the last name of a path. If it fails, the place is closed.
@@ -156,11 +150,8 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) 
 	return elsewhere{target}
 }
 
-// volumeOf returns the volume at which a path starts.
+// volumeOf returns the volume at which a path starts that is not one of a share.
 func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
-	if p.UNC {
-		return nil, win32.ERROR_BAD_NETPATH
-	}
 	id := p.Volume
 	if p.Letter != 0 {
 		l := n.state.letter(string(rune(p.Letter)))
@@ -212,15 +203,12 @@ func (n *Node) Readlink(winPath string) (_ string, err error) {
 		return "", win32.ERROR_FILE_NOT_FOUND
 	}
 	r, err := at.found.Reparse()
+	target := cmp.Or(r.PrintName, strings.TrimPrefix(r.SubstituteName, ntpath.Prefix))
 	switch {
-	case err != nil:
-		return "", err
-	case r.PrintName != "":
-		return r.PrintName, nil
-	case strings.HasPrefix(r.SubstituteName, ntpath.Prefix+"Volume{"):
-		return ntpath.VerbatimPrefix + strings.TrimPrefix(r.SubstituteName, ntpath.Prefix), nil
-	case r.SubstituteName != "":
-		return strings.TrimPrefix(r.SubstituteName, ntpath.Prefix), nil
+	case err == nil && target == "":
+		err = win32.ERROR_CANT_ACCESS_FILE
+	case strings.HasPrefix(target, "Volume{"):
+		target = ntpath.VerbatimPrefix + target
 	}
-	return "", win32.ERROR_CANT_ACCESS_FILE
+	return target, err
 }

@@ -132,8 +132,8 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) (err error) {
 	if err := h.usable(false); err != nil {
 		return err
 	}
-	if class != win32.FileFsFullSizeInformation {
-		return win32.ERROR_INVALID_PARAMETER
+	if class != win32.FileFsFullSizeInformation || !h.content.isShare() {
+		return win32.ERROR_INVALID_PARAMETER // of a volume, its own functions tell more
 	}
 	const sector = 512
 	total, available, free, err := h.content.space()
@@ -149,17 +149,8 @@ func (h *fileHandle) FsInformation(class uint32, out []byte) (err error) {
 	}))
 }
 
-// space returns the sizes of a file system in bytes: of a volume, or of a share as its server reports them. What is
-// available is free to the caller.
+// space returns the sizes of a share in bytes, as its server reports them. What is available is free to the caller.
 func (c *content) space() (total, available, free uint64, err error) {
-	if !c.isShare() {
-		v, err := c.node.disks.volumeWith(c.id)
-		if err != nil {
-			return 0, 0, 0, errVolumeGone
-		}
-		total, free, err = v.space(nil)
-		return total, free, free, err
-	}
 	used, err := c.fileBytes(ondisk.ClusterSize)
 	spec := c.spec()
 	size, quota := uint64(cmp.Or(spec.SizeBytes, defaultShareBytes)), uint64(spec.QuotaBytes)

@@ -92,78 +92,72 @@ const ignoresCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 // Lookup finds a name in a directory: the exact one, or else, of those that differ in case, the first in byte order. A
 // missing name is fs.ErrNotExist. The entry has the stored name.
 func Lookup(dir *os.Root, name string) (Entry, error) {
-	stored, info, err := Find(dir, name)
+	e, err := Find(dir, name)
 	if err != nil {
-		return Entry{}, err
+		return e, err
 	}
-	return Inspect(dir, stored, info)
+	return Inspect(dir, e)
 }
 
 // Enter is Lookup of a name on the way, and opens it if it is a directory and no reparse point.
 func Enter(dir *os.Root, name string) (e Entry, below *os.Root, err error) {
-	stored, info, err := Find(dir, name)
-	if err != nil {
-		return Entry{}, nil, err
+	if e, err = Find(dir, name); err != nil {
+		return e, nil, err
 	}
-	e = Entry{Name: stored, Info: info}
 	if e.IsDir() {
-		if below, err = OpenDir(dir, e); err != nil {
-			return Entry{}, nil, err
-		}
-		if CheckNotLink(below) == nil {
-			return e, below, nil
+		if below, err = OpenDir(dir, e); err != nil || CheckNotLink(below) == nil {
+			return e, below, err
 		}
 		_ = below.Close() // a directory handle holds no data
 	}
-	e, err = Inspect(dir, stored, info)
+	e, err = Inspect(dir, e)
 	return e, nil, err
 }
 
 // errFound ends the search of a directory.
 var errFound = errors.New("found")
 
-// Find returns the stored name of what Lookup finds. It does not tell a reparse point from a directory.
-func Find(dir *os.Root, name string) (stored string, info os.FileInfo, err error) {
+// Find is Lookup, but does not tell a reparse point from a directory.
+func Find(dir *os.Root, name string) (e Entry, err error) {
 	if IsReserved(name) {
-		return "", nil, fs.ErrNotExist
+		return e, fs.ErrNotExist
 	}
-	info, err = dir.Lstat(name)
+	info, err := dir.Lstat(name)
 	if err == nil && !ignoresCase || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return name, info, err
+		return Entry{Name: name, Info: info}, err
 	}
 	upper := Upper(name)
 	err = everyName(dir, func(candidate string) error {
 		switch {
 		case candidate == name:
-			stored = name
+			e.Name = name
 			return errFound
-		case !IsReserved(candidate) && Upper(candidate) == upper && (stored == "" || candidate < stored):
-			stored = candidate
+		case !IsReserved(candidate) && Upper(candidate) == upper && (e.Name == "" || candidate < e.Name):
+			e.Name = candidate
 		}
 		return nil
 	})
 	switch {
 	case err != nil && !errors.Is(err, errFound):
-		return "", nil, err
-	case stored == "":
-		return "", nil, fs.ErrNotExist
+		return e, err
+	case e.Name == "":
+		return e, fs.ErrNotExist
 	}
-	info, err = dir.Lstat(stored)
-	return stored, info, err
+	e.Info, err = dir.Lstat(e.Name)
+	return e, err
 }
 
-// Inspect returns the entry of a name.
-func Inspect(dir *os.Root, name string, info os.FileInfo) (Entry, error) {
-	e := Entry{Name: name, Info: info}
-	switch mode := info.Mode(); {
+// Inspect completes the entry of a name.
+func Inspect(dir *os.Root, e Entry) (Entry, error) {
+	switch mode := e.Info.Mode(); {
 	case mode.IsDir():
-		file := path.Join(name, ReservedPrefix)
+		file := path.Join(e.Name, ReservedPrefix)
 		link, err := dir.Lstat(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return e, nil
 		}
 		if err != nil {
-			return Entry{}, err
+			return e, err
 		}
 		e.data, err = ReadFileIn(dir, file, link, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 		if errors.Is(err, errNotOurs) || err == nil && len(e.data) < 8 {

@@ -26,8 +26,6 @@ func Code(err error) win32.Errno {
 		return win32.ERROR_ACCESS_DENIED
 	case isDiskFull(err):
 		return win32.ERROR_DISK_FULL
-	case isNotEmpty(err):
-		return win32.ERROR_DIR_NOT_EMPTY
 	case isNameTooLong(err):
 		return win32.ERROR_INVALID_NAME
 	default:

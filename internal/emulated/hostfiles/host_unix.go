@@ -15,9 +15,6 @@ import (
 func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
-func isNotEmpty(err error) bool {
-	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
-}
 func isNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
 
 // withoutWaiting makes an open return at once where the name is a named pipe without a writer.

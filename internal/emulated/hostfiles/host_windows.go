@@ -13,7 +13,6 @@ import (
 )
 
 func isDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
-func isNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 func isNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
 
 // withoutWaiting is nothing here: files of the host's file systems are not pipes.

@@ -104,52 +104,49 @@ func (h *Host) copyName(from, to *os.Root, name string) error {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		below, err := OpenDir(from, Entry{Name: name, Info: info})
-		if err != nil {
-			return err
-		}
-		defer below.Close()
-		if err := h.MkdirIn(to, name); err != nil {
-			return err
-		}
-		copied, err := to.OpenRoot(name)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(h.copyTree(below, copied), copied.Close())
-		if err != nil {
-			return err
-		}
-		return h.sameAs(to, name, info)
+		err = h.copyBelow(from, to, name, info)
+	case mode.IsRegular():
+		err = h.copyFile(from, to, name, info)
 	case mode&fs.ModeSymlink != 0:
 		target, err := from.Readlink(name)
 		if err != nil {
 			return err
 		}
 		return h.Change("symlink", filepath.Join(to.Name(), name), func() error { return to.Symlink(target, name) })
-	case mode.IsRegular():
-		return h.copyFile(from, to, name, info)
+	default:
+		return nil
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	return h.Change("chmod", filepath.Join(to.Name(), name), func() error { // the original's rights and time
+		return errors.Join(to.Chmod(name, info.Mode().Perm()), to.Chtimes(name, info.ModTime(), info.ModTime()))
+	})
 }
 
-// copyFile copies a regular file into another directory, under its name.
+// copyBelow copies a directory with what it holds.
+func (h *Host) copyBelow(from, to *os.Root, name string, info fs.FileInfo) error {
+	below, err := OpenDir(from, Entry{Name: name, Info: info})
+	if err != nil {
+		return err
+	}
+	defer below.Close()
+	if err := h.MkdirIn(to, name); err != nil {
+		return err
+	}
+	copied, err := to.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.copyTree(below, copied), copied.Close())
+}
+
+// copyFile copies a regular file.
 func (h *Host) copyFile(from, to *os.Root, name string, info fs.FileInfo) error {
 	in, err := openFileIn(from, name, info)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	fill := func(out *os.File) error { return h.Fill(out, in) }
-	if err := h.ReplaceIn(to, name, DroppedPrefix+NewName(), fill); err != nil {
-		return err
-	}
-	return h.sameAs(to, name, info)
-}
-
-// sameAs gives a copy the rights and the time of the original.
-func (h *Host) sameAs(dir *os.Root, name string, info fs.FileInfo) error {
-	return h.Change("chmod", filepath.Join(dir.Name(), name), func() error {
-		return errors.Join(dir.Chmod(name, info.Mode().Perm()), dir.Chtimes(name, info.ModTime(), info.ModTime()))
-	})
+	return h.ReplaceIn(to, name, DroppedPrefix+NewName(), func(out *os.File) error { return h.Fill(out, in) })
 }
