@@ -150,8 +150,7 @@ func (n *Node) SetServiceStart(name string, start ServiceStart) {
 
 func (n *Node) setService(name string, change func(*services.Service)) {
 	n.t.Helper()
-	n.must("setting a service",
-		n.node().SetService(name, func(s *services.Service) error { change(s); return nil }))
+	n.must("setting a service", n.node().SetService(name, change))
 }
 
 // SetSwitch sets the node's answer to a question that the documentation of Windows leaves open, by its name in scenario

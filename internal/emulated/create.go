@@ -15,48 +15,25 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
-// create makes the node of the scenario in a new directory.
+// create makes the node of a scenario, which was checked, in a new directory.
 func create(h *hostfiles.Host, dir string, s scenario.Scenario) error {
-	if err := s.Check(); err != nil {
+	disks, err := s.Records()
+	if err != nil {
 		return err
+	}
+	boot := 1 + slices.IndexFunc(disks[1:], func(d bundle.Record) bool { return d.Boot })
+	made := state{
+		Surroundings: Surroundings{s.Switches, services.New(s.Services), smb.NewState(s.SMBServers, s.SMBUsers),
+			iscsi.NewState(s.ISCSI)},
+		SystemSerial: s.SystemSerial, Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
+		Disks: disks, BootImage: disks[boot].Image, // else of the system disk
 	}
 	for _, name := range stateDirs() {
 		if err := h.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
 			return err
 		}
 	}
-	made := state{
-		Surroundings: Surroundings{s.Switches, services.New(s.Services), smb.NewState(s.SMBServers, s.SMBUsers),
-			iscsi.NewState(s.ISCSI)},
-		SystemSerial: s.SystemSerial, Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
-	}
-	var err error
-	if made.Disks, err = s.Records(); err != nil {
-		return err
-	}
-	if err := makeDisks(h, dir, &made); err != nil {
-		return err
-	}
-	c := made.Letters[0].Volume
-	for _, path := range s.Directories {
-		names, err := scenario.DirectoryOnC(path)
-		if err != nil {
-			return err
-		}
-		host := filepath.Join(append([]string{bundle.FilesPath(made.Disks[0].Home(dir), c)}, names...)...)
-		if err := h.MkdirAll(host, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := smb.CreateShares(h, dir, made.SMB); err != nil {
-		return err
-	}
-	return saveState(h, dir, made)
-}
-
-// makeDisks makes the disks, and gives their volumes letters.
-func makeDisks(h *hostfiles.Host, dir string, made *state) error {
-	for _, record := range made.Disks {
+	for _, record := range disks {
 		id, err := bundle.Make(h, record.Home(dir), record, false)
 		if err != nil {
 			return fmt.Errorf("disk %d: %w", record.Number, err)
@@ -65,7 +42,15 @@ func makeDisks(h *hostfiles.Host, dir string, made *state) error {
 			made.Letters = append(made.Letters, letterState{Letter: record.Letter, Volume: id})
 		}
 	}
-	boot := 1 + slices.IndexFunc(made.Disks[1:], func(d bundle.Record) bool { return d.Boot })
-	made.BootImage = made.Disks[boot].Image // else of the system disk
-	return nil
+	c := bundle.FilesPath(disks[0].Home(dir), made.Letters[0].Volume)
+	for _, path := range s.Directories {
+		names, _ := scenario.DirectoryOnC(path) // the check found them valid
+		if err := h.MkdirAll(filepath.Join(c, filepath.Join(names...)), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := smb.CreateShares(h, dir, made.SMB); err != nil {
+		return err
+	}
+	return saveState(h, dir, made)
 }

@@ -40,11 +40,16 @@ func (n *Node) AttachDisk(spec bundle.Spec) (number uint32, err error) {
 // placeDisk returns the record of a disk that is about to be attached: a new one that it makes, or a bundle, where it
 // lies.
 func (n *Node) placeDisk(spec bundle.Spec) (record bundle.Record, err error) {
-	home, ok := bundle.At(spec.ImagePath)
-	if ok || spec.BundlePath != "" {
-		return n.placeBundle(spec, cmp.Or(spec.BundlePath, home))
-	}
-	if spec.ImagePath != "" {
+	home, isBundle := bundle.At(cmp.Or(spec.BundlePath, spec.ImagePath))
+	switch {
+	case isBundle:
+		return n.placeBundle(spec, home)
+	case spec.BundlePath != "":
+		if err = n.makeBundle(spec); err == nil {
+			record, err = n.placeBundle(spec, spec.BundlePath)
+		}
+		return record, err
+	case spec.ImagePath != "":
 		if err := spec.CompleteFromImage(); err != nil {
 			return record, err
 		}
@@ -58,7 +63,7 @@ func (n *Node) placeDisk(spec bundle.Spec) (record bundle.Record, err error) {
 
 // placeBundle is placeDisk for a bundle.
 func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record, err error) {
-	home, err := n.bundleHome(path, &spec)
+	home, err := filepath.Abs(path)
 	if err != nil {
 		return record, err
 	}
@@ -80,6 +85,25 @@ func (n *Node) placeBundle(spec bundle.Spec, path string) (record bundle.Record,
 		record.Bundle = name
 	}
 	return record, err
+}
+
+// makeBundle makes a blank bundle, if that is asked for.
+func (n *Node) makeBundle(spec bundle.Spec) error {
+	path := spec.BundlePath
+	_, err := os.Lstat(path)
+	switch {
+	case !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s is not a bundle: it has no %s", bundle.ErrInvalid, path, bundle.InfoFile)
+	case spec.SizeBytes == 0:
+		return &os.PathError{Op: "attach", Path: path, Err: os.ErrNotExist}
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, path)
+	}
+	r, err := spec.Record(nil, false)
+	if err == nil {
+		_, err = bundle.Make(n.host, path, r, true)
+	}
+	return err
 }
 
 // GrowDisk makes a disk larger, up to a new total size in bytes. Tables and volumes stay as they are.
@@ -245,41 +269,17 @@ func hasBundle(stateDir, home string) (bool, error) {
 	return err == nil && s.bundle(stateDir, home) != nil, err
 }
 
-// bundleHome returns the directory of a bundle, and makes the bundle if the caller asks for that.
-func (n *Node) bundleHome(path string, spec *bundle.Spec) (string, error) {
-	home, ok := bundle.At(path)
-	if !ok {
-		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%w: %s is not a bundle: it has no %s", bundle.ErrInvalid, path, bundle.InfoFile)
-		}
-		if spec.SizeBytes == 0 {
-			return "", &os.PathError{Op: "attach", Path: path, Err: os.ErrNotExist}
-		}
-		if home = path; !filepath.IsAbs(home) {
-			return "", fmt.Errorf("%w: %s is not an absolute path", bundle.ErrInvalid, path)
-		}
-		r, err := spec.Record(nil, false)
-		if err != nil {
-			return "", err
-		}
-		if _, err := bundle.Make(n.host, home, r, true); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Abs(home)
-}
-
 // startDisk opens a disk of node.json. A bundle is claimed anew, as the state directory may have been moved.
 func (n *Node) startDisk(record bundle.Record) (*disk, error) {
 	if record.Bundle != "" {
 		home := record.Home(n.dir)
 		err := bundle.Claim(n.host, home, n.dir, hasBundle)
 		_, known := errors.AsType[*hostfiles.DamagedError](err)
-		if err != nil && !known && !errors.Is(err, bundle.ErrAttachedElsewhere) {
-			err = hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
-		}
-		if err != nil {
+		switch {
+		case known || errors.Is(err, bundle.ErrAttachedElsewhere):
 			return nil, err
+		case err != nil:
+			return nil, hostfiles.Damaged(home, err.Error(), "restore the bundle, or start with an empty state directory")
 		}
 	}
 	return n.newDisk(record)

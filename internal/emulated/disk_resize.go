@@ -37,18 +37,13 @@ func (d *disk) updateDriveSize(out []byte) (int, error) {
 	return n, err
 }
 
-// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it fits the table to the disk's
-// size, unless that is left to IOCTL_DISK_GROW_PARTITION.
+// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it moves the backup of the GPT to
+// the end of the disk, unless that is left to IOCTL_DISK_GROW_PARTITION.
 func (d *disk) updateProperties() error {
 	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
 		return nil //nolint:nilerr // a disk that cannot be written keeps its table
 	}
-	return d.refreshTable(d.knownSize)
-}
-
-// refreshTable moves the backup of the GPT to the end of the disk.
-func (d *disk) refreshTable(sizeBytes int64) error {
-	t, first := d.resized(sizeBytes)
+	t, first := d.resized(d.knownSize)
 	if first == nil {
 		return nil
 	}
@@ -105,12 +100,11 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 		if err := d.growBy(p.Number, sizeBytes-p.Length, d.image.Size); err != nil {
 			return err
 		}
-		for _, v := range d.volumes {
-			if v.number == p.Number && v.boot.FileSystem == "NTFS" {
-				return v.extendTo(v.length/d.sectorSize() - 1)
-			}
+		v := d.volume(func(v *volume) bool { return v.number == p.Number })
+		if v == nil || v.boot.FileSystem != "NTFS" {
+			return nil
 		}
-		return nil
+		return v.extendTo(v.length/d.sectorSize() - 1)
 	})
 }
 

@@ -155,14 +155,11 @@ func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 func (n *Node) RemoveISCSIPersistentTarget(initiator string, _ uint32, target string, portal []byte) error {
 	return n.withISCSI("RemoveIScsiPersistentTargetW", target, func(s iscsi.State) error {
 		p, err := win32.ParseISCSITargetPortal(portal)
-		if err != nil {
-			return win32.ISDSC_INVALID_PARAMETER
-		}
 		gone := func(k iscsi.Known) bool {
 			return initiator == iscsi.AdapterName && k.Of(target) &&
 				(p.Address == "" || k.Portal.Same(iscsi.Endpoint{Address: p.Address, Port: p.Socket}))
 		}
-		if !slices.ContainsFunc(s.Persistent, gone) {
+		if err != nil || !slices.ContainsFunc(s.Persistent, gone) {
 			return win32.ISDSC_NOT_FOUND
 		}
 		return n.update(func(s *state) { s.ISCSI.Persistent = slices.DeleteFunc(s.ISCSI.Persistent, gone) })

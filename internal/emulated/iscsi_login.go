@@ -97,9 +97,10 @@ func (n *Node) logIn(login kernel.ISCSILogin, persistent bool) (id win32.ISCSIUn
 		if err := s.Authenticate(target, login); err != nil {
 			return err
 		}
-		session := n.newSession(iscsi.Known{Target: target.Name, Portal: portal.At})
+		k := iscsi.Known{Target: target.Name, Portal: portal.At}
+		session, err := n.openSession(iscsi.Session{Known: k}, target, persistent)
 		id = session.UniqueID()
-		return n.openSession(session, target, persistent)
+		return err
 	})
 	return id, err
 }
@@ -127,8 +128,8 @@ func (n *Node) inUse(d *disk) bool {
 	})
 }
 
-// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again without asking for secrets.
-// Disks may come back with other numbers.
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again. Disks may come back with other
+// numbers.
 func (n *Node) rebootISCSI() error {
 	for _, session := range n.state.ISCSI.Sessions {
 		if err := n.closeSession(session); err != nil {
@@ -138,10 +139,5 @@ func (n *Node) rebootISCSI() error {
 	if !n.iscsiRuns() {
 		return nil
 	}
-	for _, k := range n.state.ISCSI.Persistent {
-		if err := n.reconnect(n.newSession(k)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return n.reconnect(func(iscsi.Endpoint) bool { return true })
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
-// newSession returns a session that is about to be made.
-func (n *Node) newSession(k iscsi.Known) iscsi.Session {
-	return iscsi.Session{Known: k, ID: n.state.ISCSI.LastID + 1}
-}
-
-// openSession makes a session, or gives one its disks again. It appears in node.json together with its disks.
-func (n *Node) openSession(session iscsi.Session, t *iscsi.Target, persistent bool) error {
+// openSession makes a session, which has no id yet, or gives one its disks again. It appears in node.json together with
+// its disks.
+func (n *Node) openSession(session iscsi.Session, t *iscsi.Target, persistent bool) (iscsi.Session, error) {
+	if session.ID == 0 {
+		session.ID = n.state.ISCSI.LastID + 1
+	}
 	all := slices.Clone(n.state.Disks)
 	address := iscsi.FreeTarget(all)
 	for _, lun := range t.LUNs {
 		record, err := lun.Disk(address).Record(all, n.state.Switches.OfflineDisksReadOnly)
 		if err != nil {
-			return err
+			return session, err
 		}
 		record.Image = lun.Image
 		if was := n.state.ISCSI.Remembered(address, lun.LUN); was != nil {
@@ -33,7 +32,7 @@ func (n *Node) openSession(session iscsi.Session, t *iscsi.Target, persistent bo
 		}
 		if _, err := os.Lstat(record.Home(n.dir)); errors.Is(err, os.ErrNotExist) { // its first session
 			if _, err := bundle.Make(n.host, record.Home(n.dir), record, false); err != nil {
-				return err
+				return session, err
 			}
 		}
 		all = append(all, record)
@@ -49,7 +48,7 @@ func (n *Node) openSession(session iscsi.Session, t *iscsi.Target, persistent bo
 	if err == nil {
 		n.arriving[session.ID] = t.PendingQueries
 	}
-	return err
+	return session, err
 }
 
 // closeSession removes a session and its disks, whatever is open or mounted. The images are kept.
@@ -117,30 +116,28 @@ func (n *Node) connectPortal(name iscsi.Endpoint) error {
 			return err
 		}
 	}
-	for _, session := range n.state.ISCSI.Sessions {
-		if len(session.Images) == 0 && session.Known.Portal.Same(name) {
-			if err := n.reconnect(session); err != nil {
-				return err
-			}
-		}
-	}
+	return n.reconnect(name.Same)
+}
+
+// reconnect makes the sessions with some portals again that have lost their disks, and those of persistent logins,
+// without asking for secrets. One whose portal is cut off or whose target is gone is left out.
+func (n *Node) reconnect(with func(iscsi.Endpoint) bool) error {
+	all := slices.Clone(n.state.ISCSI.Sessions)
 	for _, k := range n.state.ISCSI.Persistent {
-		if k.Portal.Same(name) && n.sessionWith(k.Target) == nil {
-			if err := n.reconnect(n.newSession(k)); err != nil {
-				return err
-			}
+		all = append(all, iscsi.Session{Known: k})
+	}
+	for _, session := range all {
+		to := session.Known
+		portal := n.state.ISCSI.Reachable(to.Portal)
+		there := len(session.Images) > 0 || session.ID == 0 && n.sessionWith(to.Target) != nil
+		if there || !with(to.Portal) || portal == nil || portal.Target(to.Target) == nil {
+			continue
+		}
+		if _, err := n.openSession(session, portal.Target(to.Target), false); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// reconnect opens a session, unless its portal is cut off or its target is gone.
-func (n *Node) reconnect(session iscsi.Session) error {
-	portal := n.state.ISCSI.Reachable(session.Known.Portal)
-	if portal == nil || portal.Target(session.Known.Target) == nil {
-		return nil
-	}
-	return n.openSession(session, portal.Target(session.Known.Target), false)
 }
 
 func (n *Node) sessionWith(target string) *iscsi.Session {

@@ -19,7 +19,7 @@ import (
 
 // Options are how a node is opened.
 type Options struct {
-	// Scenario describes a new node; nil is scenario.Default. An existing node stays as it is.
+	// Scenario describes a new node, and was checked; nil is scenario.Default. An existing node stays as it is.
 	Scenario *scenario.Scenario
 
 	// Before is called before each change of the state directory with its kind and path, for tests. Its error replaces
@@ -95,20 +95,15 @@ func checkParts(dir string) error {
 		bundle.DisksDir, bundle.DisksDir + "/*", bundle.DisksDir + "/*/*", bundle.DisksDir + "/*/" + bundle.VolumesDir + "/*",
 		smb.SharesDir, smb.SharesDir + "/*", smb.SharesDir + "/*/*", RecordsDir, RecordsDir + "/*",
 	} {
-		names, err := fs.Glob(os.DirFS(dir), pattern)
-		if err != nil {
-			return err
-		}
+		names, _ := fs.Glob(os.DirFS(dir), pattern) // fails for an invalid pattern only
 		for _, name := range names {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // a file of the agent's records that has just been replaced
-			}
-			if err != nil {
+			switch {
+			case errors.Is(err, os.ErrNotExist): // a file of the agent's records that has just been replaced
+			case err != nil:
 				return err
-			}
-			if !info.IsDir() && !info.Mode().IsRegular() {
+			case !info.IsDir() && !info.Mode().IsRegular():
 				return hostfiles.Damaged(path, "it is a link or another thing that no node has",
 					"put the file or directory itself in its place")
 			}

@@ -64,7 +64,7 @@ func (n *Node) DependentServices(name string) (names []string, err error) {
 
 // SetService changes a service at once, as a failure or an administrator does: see services.List.Set. Errors:
 // services.ErrNoSuch, services.ErrInvalid.
-func (n *Node) SetService(name string, change func(*services.Service) error) error {
+func (n *Node) SetService(name string, change func(*services.Service)) error {
 	defer n.control()()
 	all := slices.Clone(n.state.Services)
 	if err := all.Set(name, change); err != nil {

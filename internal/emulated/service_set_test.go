@@ -16,13 +16,12 @@ func TestSetService(t *testing.T) {
 		services.Spec{Name: "base", StartType: services.Automatic, Running: true, PendingQueries: 1},
 		services.Spec{Name: "above", StartType: services.Automatic, Running: true, Dependencies: []string{"base"}},
 	)})
-	must(t, n.SetService("BASE", func(s *services.Service) error { s.State = stopped; return nil }))
+	must(t, n.SetService("BASE", func(s *services.Service) { s.State = stopped }))
 	if b, a := queryService(t, n, "base").State, queryService(t, n, "above").State; b != stopped || a != running {
 		t.Errorf("got %d, and above %d", b, a)
 	}
-	must(t, n.SetService("base", func(s *services.Service) error {
+	must(t, n.SetService("base", func(s *services.Service) {
 		s.State, s.PendingQueries, s.StartType = starting, 2, services.Disabled
-		return nil
 	}))
 	if d := cmp.Diff(inStates{starting, starting, running}, states(t, n, "base", 3)); d != "" {
 		t.Error(d)
@@ -44,7 +43,7 @@ func TestSetService(t *testing.T) {
 		"start":    func(s *services.Service) { s.StartType = 5 },
 		"queries":  func(s *services.Service) { s.PendingQueries = -1 },
 	} {
-		err := n.SetService("base", func(s *services.Service) error { change(s); return nil })
+		err := n.SetService("base", change)
 		if !errors.Is(err, services.ErrInvalid) {
 			t.Errorf("%s: got %v", name, err)
 		}

@@ -120,10 +120,8 @@ func (c *content) isShare() bool { return c.share != smb.ShareName{} }
 
 // spec returns the share as its server has it; the zero value is that of a volume, or of a share that was removed.
 func (c *content) spec() (spec smb.Share) {
-	if server := c.node.state.SMB.Server(c.share.Server); server != nil {
-		if share := server.Share(c.share.Share); share != nil {
-			spec = *share
-		}
+	if share := c.node.state.SMB.Share(c.share.Server, c.share.Share); share != nil {
+		spec = *share
 	}
 	return spec
 }

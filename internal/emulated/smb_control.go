@@ -18,6 +18,9 @@ import (
 func (n *Node) changeSMB(what string, change func(*smb.State) error) error {
 	defer n.control()()
 	next := n.state.clone().SMB
+	for i := range next.Servers {
+		next.Servers[i].Shares = slices.Clone(next.Servers[i].Shares)
+	}
 	err := change(&next)
 	if err == nil {
 		err = next.Check()
@@ -44,7 +47,7 @@ func changeFound[T any](found *T, change func(*T)) error {
 // old password at once.
 func (n *Node) SetSMBPassword(user, password string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
-		return changeFound(s.User(user, ""), func(u *smb.Account) { u.SetPassword(password) })
+		return changeFound(s.User(user, ""), func(u *smb.User) { u.SetPassword(password) })
 	})
 }
 
@@ -94,7 +97,7 @@ func (n *Node) AddSMBUser(user smb.User) error {
 		if s.User(user.Name, "") != nil {
 			return fmt.Errorf("it exists already: %w", smb.ErrInvalid)
 		}
-		s.Users = append(s.Users, user.Account())
+		s.Add(user)
 		return nil
 	})
 }
@@ -102,9 +105,9 @@ func (n *Node) AddSMBUser(user smb.User) error {
 // RemoveSMBUser removes an account, named with or without a domain: servers refuse its sessions at once.
 func (n *Node) RemoveSMBUser(user string) error {
 	return n.changeSMB(fmt.Sprintf("account %q", user), func(s *smb.State) error {
-		return changeFound(s.User(user, ""), func(u *smb.Account) {
+		return changeFound(s.User(user, ""), func(u *smb.User) {
 			name := u.Name
-			s.Users = slices.DeleteFunc(s.Users, func(o smb.Account) bool { return o.Name == name })
+			s.Users = slices.DeleteFunc(s.Users, func(o smb.User) bool { return o.Name == name })
 		})
 	})
 }

@@ -98,7 +98,7 @@ func (w *world) network(s *state) {
 	s.Secret = kept.ISCSI.Mutual != nil
 	for i, m := range mappings {
 		credentials := "other credentials"
-		if at := kept.SMB.Mappings[i]; slices.ContainsFunc(kept.SMB.Users, func(u smb.Account) bool {
+		if at := kept.SMB.Mappings[i]; slices.ContainsFunc(kept.SMB.Users, func(u smb.User) bool {
 			return bytes.Equal(u.Verifier, at.Verifier) && !at.Bare
 		}) {
 			credentials = "an account's credentials"

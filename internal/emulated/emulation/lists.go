@@ -146,7 +146,7 @@ func (d *document) removeDisk(e element) (err error) {
 
 func (d *document) changeService(e element) error {
 	given := d.Services[e.at]
-	return d.node.SetService(given.Spec.Name, func(s *services.Service) error {
+	return d.node.SetService(given.Spec.Name, func(s *services.Service) {
 		if e.has("state") {
 			s.State = win32.ServiceState(given.State)
 		}
@@ -156,7 +156,6 @@ func (d *document) changeService(e element) error {
 		if e.has("pendingQueries") {
 			s.PendingQueries = given.Spec.PendingQueries
 		}
-		return nil
 	})
 }
 

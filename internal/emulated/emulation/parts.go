@@ -49,7 +49,7 @@ func parts(n *emulated.Node) map[string]any {
 			return map[string]any{"name": s.Name, "state": states()[s.State],
 				"start": s.StartType.String(), "pendingQueries": s.PendingQueries}
 		}),
-		"smbUsers": listed(now.SMB.Users, func(u smb.Account) any {
+		"smbUsers": listed(now.SMB.Users, func(u smb.User) any {
 			return map[string]any{"name": u.Name, "domains": listed(u.Domains, func(d string) any { return d })}
 		}),
 		"smbServers": listed(now.SMB.Servers, func(s smb.Server) any {

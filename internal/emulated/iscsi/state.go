@@ -268,11 +268,8 @@ func (p Endpoint) Win32() win32.ISCSITargetPortal {
 // RegisteredPortal parses a caller's portal, reachable or not, and checks that it is registered for the initiator.
 func (s State) RegisteredPortal(initiator string, port uint32, b []byte) (Endpoint, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
-	if err != nil {
-		return Endpoint{}, win32.ISDSC_INVALID_PARAMETER
-	}
 	name := Endpoint{p.Address, p.Socket}
-	if initiator != "" || port != win32.ISCSI_ANY_INITIATOR_PORT || !slices.ContainsFunc(s.Registered, name.Same) {
+	if err != nil || initiator != "" || port != win32.ISCSI_ANY_INITIATOR_PORT || !slices.ContainsFunc(s.Registered, name.Same) {
 		return name, win32.ISDSC_PORTAL_NOT_FOUND
 	}
 	return name, nil
@@ -348,8 +345,6 @@ func (s State) Authenticate(t *Target, login kernel.ISCSILogin) error {
 		secret = login.Password
 	}
 	switch {
-	case method > win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE:
-		return win32.ISDSC_INVALID_LOGON_AUTH_TYPE
 	case method != win32.ISCSI_NO_AUTH_TYPE && (len(secret) < MinCHAPSecret || len(secret) > MaxCHAPSecret):
 		return win32.ISDSC_INVALID_TARGET_CHAP_SECRET
 	case t.Secret == "":
@@ -381,14 +376,7 @@ func FreeTarget(disks []bundle.Record) (target uint8) {
 	return target
 }
 
-// HasLUN reports whether an image is that of a logical unit.
+// HasLUN reports whether an image is that of a logical unit in a session.
 func (s State) HasLUN(image string) bool {
-	for _, p := range s.Storage {
-		for _, t := range p.Targets {
-			if slices.ContainsFunc(t.LUNs, func(l LUN) bool { return l.Image == image }) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Sessions, func(o Session) bool { return slices.Contains(o.Images, image) })
 }

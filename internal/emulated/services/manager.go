@@ -41,44 +41,42 @@ func (all List) pass(s *Service) {
 		dependencies, _ := all.dependencies(s)
 		for _, d := range dependencies {
 			all.pass(d)
-			if d.State == win32.SERVICE_STOPPED {
-				s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, uint32(win32.ERROR_SERVICE_DEPENDENCY_FAIL), 0
-				return
+			switch d.State {
+			case win32.SERVICE_RUNNING:
+				continue
+			case win32.SERVICE_STOPPED:
+				s.enter(win32.SERVICE_STOPPED, win32.ERROR_SERVICE_DEPENDENCY_FAIL)
 			}
-			if d.State != win32.SERVICE_RUNNING {
-				return
-			}
+			return
 		}
 		if s.arrived() {
 			s.started()
 		}
 	case win32.SERVICE_STOP_PENDING:
 		if s.arrived() {
-			s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, 0, 0
+			s.enter(win32.SERVICE_STOPPED, 0)
 		}
 	}
 }
 
 // arrived counts a query and reports whether the pending state is over.
 func (s *Service) arrived() bool {
-	if s.Queries++; s.Queries <= s.PendingQueries {
-		return false
-	}
-	s.Queries = 0
-	return true
+	s.Queries++
+	return s.Queries > s.PendingQueries
 }
 
 // started sets the state of a service whose start is over.
 func (s *Service) started() {
-	s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_RUNNING, 0, 0
+	s.enter(win32.SERVICE_RUNNING, 0)
 	if s.StartExitCode != 0 {
-		s.State, s.ExitCode, s.ServiceExitCode = win32.SERVICE_STOPPED, s.StartExitCode, s.StartServiceExitCode
+		s.enter(win32.SERVICE_STOPPED, win32.Errno(s.StartExitCode))
+		s.ServiceExitCode = s.StartServiceExitCode
 	}
 }
 
 // enter puts a service into a state.
-func (s *Service) enter(state win32.ServiceState) {
-	s.State, s.ExitCode, s.ServiceExitCode, s.Queries = state, 0, 0, 0
+func (s *Service) enter(state win32.ServiceState, exit win32.Errno) {
+	s.State, s.ExitCode, s.ServiceExitCode, s.Queries = state, uint32(exit), 0, 0
 }
 
 // Start begins to start a service and those that it needs.
@@ -100,7 +98,7 @@ func (all List) Start(s *Service) error {
 			return win32.ERROR_SERVICE_DEPENDENCY_FAIL
 		}
 	}
-	s.enter(win32.SERVICE_START_PENDING)
+	s.enter(win32.SERVICE_START_PENDING, 0)
 	return nil
 }
 
@@ -119,7 +117,7 @@ func (all List) Stop(s *Service) error {
 	case s.Unstoppable:
 		return win32.ERROR_INVALID_SERVICE_CONTROL
 	}
-	s.enter(win32.SERVICE_STOP_PENDING)
+	s.enter(win32.SERVICE_STOP_PENDING, 0)
 	return nil
 }
 
@@ -127,8 +125,7 @@ func (all List) Stop(s *Service) error {
 // need, unless one fails or is missing; all others are stopped.
 func (all List) Boot() {
 	for i := range all {
-		all[i].enter(win32.SERVICE_STOPPED)
-		all[i].ExitCode = neverStarted
+		all[i].enter(win32.SERVICE_STOPPED, win32.ERROR_SERVICE_NEVER_STARTED)
 	}
 	for i := range all {
 		if all[i].StartType <= Automatic {
@@ -161,17 +158,15 @@ var (
 
 // Set changes a service at once, as a failure or an administrator does. Another state that is pending begins now.
 // Dependencies are ignored.
-func (all List) Set(name string, change func(*Service) error) error {
+func (all List) Set(name string, change func(*Service)) error {
 	s := all.Find(name)
 	if s == nil {
 		return fmt.Errorf("service %q: %w", name, ErrNoSuch)
 	}
 	before := s.State
-	if err := change(s); err != nil {
-		return err
-	}
+	change(s)
 	if s.State != before {
-		s.enter(s.State)
+		s.enter(s.State, 0)
 	}
 	if err := all.checkOne(s); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)

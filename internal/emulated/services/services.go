@@ -3,6 +3,7 @@
 package services
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,23 +46,18 @@ type Service struct {
 	Queries         int                `json:"-"` // that found it pending; after a death it starts over
 }
 
-// neverStarted is the exit code of a service that was not started since the node's start.
+// New returns the services of a new node. One that does not run was not started since the node's start.
 //
 // https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-service_status_process
-const neverStarted = uint32(win32.ERROR_SERVICE_NEVER_STARTED)
-
-// New returns the services of a new node.
 func New(specs []Spec) List {
 	var states List
 	for _, spec := range specs {
-		s := Service{Spec: spec, State: win32.SERVICE_STOPPED, ExitCode: neverStarted}
-		if s.DisplayName == "" {
-			s.DisplayName = s.Name
+		s := Service{Spec: spec}
+		s.DisplayName, s.Running = cmp.Or(spec.DisplayName, spec.Name), false // State replaces it in node.json
+		s.enter(win32.SERVICE_STOPPED, win32.ERROR_SERVICE_NEVER_STARTED)
+		if spec.Running {
+			s.enter(win32.SERVICE_RUNNING, 0)
 		}
-		if s.Running {
-			s.State, s.ExitCode = win32.SERVICE_RUNNING, 0
-		}
-		s.Running = false // State replaces it in node.json
 		states = append(states, s)
 	}
 	return states

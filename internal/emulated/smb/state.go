@@ -41,26 +41,20 @@ type Share struct {
 	QuotaBytes setting.Size `json:"quota,omitempty"` // of each account; 0: none
 }
 
-// User is an account on all file servers.
+// User is an account on all file servers. They compare verifiers, so that no password is stored.
 type User struct {
-	Name     string   `yaml:"name"`
-	Domains  []string `yaml:"domains"` // the account may also be named DOMAIN\Name
-	Password string   `yaml:"password"`
+	Name     string   `yaml:"name" json:"name"`
+	Domains  []string `yaml:"domains" json:"domains,omitempty"` // the account may also be named DOMAIN\Name
+	Password string   `yaml:"password" json:"-"`                // of one that is added
+	Salt     []byte   `yaml:"-" json:"salt"`                    // never changes
+	Verifier []byte   `yaml:"-" json:"verifier"`
 }
 
 // State is the network's file servers and the node's mappings in node.json.
 type State struct {
 	Servers  []Server  `json:"servers,omitempty"`
-	Users    []Account `json:"users,omitempty"`
+	Users    []User    `json:"users,omitempty"`
 	Mappings []Mapping `json:"mappings,omitempty"`
-}
-
-// Account is an account. Servers compare verifiers, so that no password is stored.
-type Account struct {
-	Name     string   `json:"name"`
-	Domains  []string `json:"domains,omitempty"`
-	Salt     []byte   `json:"salt"` // never changes
-	Verifier []byte   `json:"verifier"`
 }
 
 // Mapping is a global mapping and the session behind it.
@@ -83,16 +77,17 @@ var ErrNoSuch = errdefs.NotFound.Errorf("NOT_FOUND", "no such file server or acc
 func NewState(servers []Server, users []User) State {
 	s := State{Servers: slices.Clone(servers)}
 	for _, u := range users {
-		s.Users = append(s.Users, u.Account())
+		s.Add(u)
 	}
 	return s
 }
 
-// Account returns the account as a server keeps it.
-func (u User) Account() Account {
-	user := Account{Name: u.Name, Domains: u.Domains, Salt: []byte(hostfiles.NewName())}
-	user.SetPassword(u.Password)
-	return user
+// Add adds an account as the servers keep it.
+func (s *State) Add(u User) {
+	u.Salt = []byte(hostfiles.NewName())
+	u.SetPassword(u.Password)
+	u.Password = ""
+	s.Users = append(s.Users, u)
 }
 
 // Check refuses a state that is not valid, or in which two shares would have one directory. ErrInvalid.
@@ -162,24 +157,22 @@ func (s *Server) Share(name string) *Share {
 	return setting.Find(s.Shares, func(o *Share) bool { return Key(o.Name) == Key(name) })
 }
 
-// Share returns a share of a file server, in a list of its own that may be changed, nil if there is none.
+// Share returns a share of a file server, nil if there is none.
 func (s *State) Share(server, share string) *Share {
-	of := s.Server(server)
-	if of == nil {
-		return nil
+	if of := s.Server(server); of != nil {
+		return of.Share(share)
 	}
-	of.Shares = slices.Clone(of.Shares)
-	return of.Share(share)
+	return nil
 }
 
 // User returns the account of a name, with a domain or without, as a server knows it: its own name is a domain, too.
 // Without a server only the account's domains count.
-func (s *State) User(name, server string) *Account {
+func (s *State) User(name, server string) *User {
 	domain, account, ok := strings.Cut(name, `\`)
 	if !ok {
 		domain, account = "", name
 	}
-	return setting.Find(s.Users, func(o *Account) bool {
+	return setting.Find(s.Users, func(o *User) bool {
 		known := func(d string) bool { return Key(d) == Key(domain) }
 		return Key(o.Name) == Key(account) && (!ok || server != "" && known(server) ||
 			slices.ContainsFunc(o.Domains, known))
@@ -207,11 +200,11 @@ func (s *State) Reboot(mappingsStay bool) {
 }
 
 // SetPassword changes the password.
-func (u *Account) SetPassword(password string) { u.Verifier = u.verifier(kernel.Secret(password)) }
+func (u *User) SetPassword(password string) { u.Verifier = u.verifier(kernel.Secret(password)) }
 
 // verifier returns what the server keeps instead of a password. It need not resist an attacker with the file: these
 // passwords protect nothing.
-func (u *Account) verifier(password kernel.Secret) []byte {
+func (u *User) verifier(password kernel.Secret) []byte {
 	mac := hmac.New(sha256.New, u.Salt)
 	mac.Write(password)
 	return mac.Sum(nil)
@@ -295,7 +288,7 @@ func (s *State) Connectable(serverName, shareName string) error {
 }
 
 // admits returns nil if an account may use a share, else the reason why not.
-func (s *Server) admits(u *Account, shareName string) error {
+func (s *Server) admits(u *User, shareName string) error {
 	share := s.Share(shareName)
 	if share == nil {
 		return win32.ERROR_BAD_NET_NAME
@@ -325,7 +318,7 @@ func (s ShareName) FinalPath(form uint32, below string) (string, error) {
 
 // Drop removes a share.
 func (s *Server) Drop(share string) {
-	s.Shares = slices.DeleteFunc(slices.Clone(s.Shares), func(o Share) bool { return Key(o.Name) == Key(share) })
+	s.Shares = slices.DeleteFunc(s.Shares, func(o Share) bool { return Key(o.Name) == Key(share) })
 }
 
 // checkSpace refuses impossible sizes. ErrInvalid.
