@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -228,15 +227,12 @@ type adapter scenario.Adapter
 // adapters returns the storage adapters by number: those of the scenario, and those that disks are attached to.
 func (n *Node) adapters() (all []adapter) {
 	for _, a := range n.state.Adapters {
-		all = append(all, adapter(a))
+		all = append(all, adapter{a.Number, cmp.Or(a.BusType, win32.BusTypeScsi)})
 	}
 	for _, d := range n.disks.list() {
 		all = append(all, adapter{d.record.Adapter, d.record.BusType})
 	}
-	for i := range all {
-		all[i].BusType = cmp.Or(all[i].BusType, win32.BusTypeScsi)
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].Number < all[j].Number })
+	slices.SortStableFunc(all, func(a, b adapter) int { return cmp.Compare(a.Number, b.Number) })
 	return slices.CompactFunc(all, func(a, b adapter) bool { return a.Number == b.Number })
 }
 
@@ -254,7 +250,7 @@ func (a adapter) answer(code uint32, in, out []byte) (int, error) {
 	if err != nil {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
-	if query.PropertyID != win32.StorageAdapterProperty || query.QueryType != win32.PropertyStandardQuery {
+	if query.PropertyID != win32.StorageAdapterProperty {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
 	return copy(out, deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(a.BusType)})), nil

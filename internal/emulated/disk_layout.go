@@ -145,9 +145,6 @@ func (d *disk) gptBlocks(want win32.DriveLayout, sizeBytes int64) ([]ondisk.Bloc
 		if p.Length == 0 || p.Type == (guid.GUID{}) {
 			continue
 		}
-		if p.ID == (guid.GUID{}) {
-			p.ID = ondisk.NewGUID()
-		}
 		was := slices.IndexFunc(old, func(o win32.Partition) bool { return o.StartingOffset == p.StartingOffset })
 		if used[p.ID] || others[p.ID] && (was < 0 || old[was].ID != p.ID) {
 			return nil, win32.ERROR_INVALID_PARAMETER

@@ -84,23 +84,20 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 		return 0, win32.ERROR_INVALID_PARAMETER
 	}
 	var descriptor []byte
-	switch {
-	case query.QueryType != win32.PropertyStandardQuery:
-		return 0, win32.ERROR_INVALID_PARAMETER
-	case query.PropertyID == win32.StorageDeviceProperty:
+	switch query.PropertyID {
+	case win32.StorageDeviceProperty:
 		descriptor = d.deviceDescriptor()
-	case query.PropertyID == win32.StorageDeviceUniqueIdProperty:
+	case win32.StorageDeviceUniqueIdProperty:
 		unique := d.uniqueID()
 		if unique.DeviceID == nil && unique.Device == nil {
 			return 0, win32.ERROR_NOT_FOUND
 		}
 		descriptor = deviceside.StorageUniqueID(unique)
-	case query.PropertyID == win32.StorageAdapterProperty:
-		descriptor = deviceside.StorageAdapter(win32.StorageAdapter{BusType: uint8(d.record.BusType)})
-	case query.PropertyID == win32.StorageDeviceIdProperty && len(d.record.Identifiers) > 0:
+	case win32.StorageDeviceIdProperty:
+		if len(d.record.Identifiers) == 0 {
+			return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
+		}
 		descriptor = deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: d.record.Identifiers})
-	case query.PropertyID == win32.StorageDeviceIdProperty:
-		return 0, win32.ERROR_NOT_SUPPORTED // the device has no such page
 	default:
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}

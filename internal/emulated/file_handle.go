@@ -143,8 +143,6 @@ func (h *fileHandle) dispose(flags uint32) error {
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
 	case !h.has(win32.DELETE):
 		return win32.ERROR_ACCESS_DENIED // even to change nothing
-	case flags&win32.FILE_DISPOSITION_FLAG_DELETE == 0:
-		return nil
 	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
 		return win32.ERROR_NOT_SUPPORTED
 	}
@@ -211,18 +209,17 @@ func isBelow(names, dir []string) bool {
 }
 
 // moved gives the handles that are open on a file its new place.
-func (h *fileHandle) moved(into *fileHandle, name string) (err error) {
+func (h *fileHandle) moved(into *fileHandle, name string) error {
 	for _, o := range h.content.opens {
 		if o.parent == nil || !os.SameFile(o.info, h.info) {
 			continue
 		}
-		parent, openErr := into.self.OpenRoot(".")
-		if openErr != nil {
-			err = errors.Join(err, openErr)
-			continue // the handle finds its file no more
+		parent, err := into.self.OpenRoot(".")
+		if err != nil {
+			return err // the other handles find their file no more
 		}
 		o.location.close()
 		o.parent, o.above, o.name = parent, into.names(), name
 	}
-	return err
+	return nil
 }

@@ -3,7 +3,6 @@
 package emulated
 
 import (
-	"encoding/binary"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -45,14 +44,9 @@ func fill(out, b []byte) error {
 	return nil
 }
 
-// described returns the entry of a handle that may read attributes. Out must have room for size bytes, which is seen
-// before the rights are.
-func (h *fileHandle) described(out []byte, size int) (hostfiles.Entry, error) {
-	const read = win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE
-	if len(out) < size {
-		return hostfiles.Entry{}, win32.ERROR_BAD_LENGTH
-	}
-	if !h.has(read) {
+// described returns the entry of a handle that may read attributes.
+func (h *fileHandle) described() (hostfiles.Entry, error) {
+	if !h.has(win32.FILE_READ_ATTRIBUTES | win32.GENERIC_READ | win32.GENERIC_WRITE) {
 		return hostfiles.Entry{}, win32.ERROR_ACCESS_DENIED
 	}
 	return h.entry()
@@ -60,7 +54,7 @@ func (h *fileHandle) described(out []byte, size int) (hostfiles.Entry, error) {
 
 // basic gives the host's time of modification for every time.
 func (h *fileHandle) basic(out []byte) error {
-	e, err := h.described(out, win32.SizeofFileBasic)
+	e, err := h.described()
 	if err != nil {
 		return err
 	}
@@ -72,7 +66,7 @@ func (h *fileHandle) basic(out []byte) error {
 
 // attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
 func (h *fileHandle) attributeTag(out []byte) error {
-	e, err := h.described(out, binary.Size(win32.FileAttributeTag{}))
+	e, err := h.described()
 	switch {
 	case err != nil:
 		return err
@@ -144,23 +138,22 @@ func (h *fileHandle) FinalPath(form uint32) (_ string, err error) {
 	if err := h.usable(false); err != nil {
 		return "", err
 	}
-	below := strings.Join(h.names(), `\`)
-	if h.content.isShare() {
-		return h.content.share.FinalPath(form, below)
+	below, c := strings.Join(h.names(), `\`), h.content
+	var roots []string // the names of the file system, with a separator at the end
+	switch {
+	case c.isShare() && form == win32.VOLUME_NAME_DOS:
+		roots = []string{`UNC\` + c.share.String() + `\`}
+	case form == win32.VOLUME_NAME_DOS:
+		roots = h.node.state.pathNames(c.id)
+	case !c.isShare():
+		return ntpath.VolumeName(c.id) + below, nil
 	}
-	switch form {
-	case win32.VOLUME_NAME_GUID:
-		return ntpath.VolumeName(h.content.id) + below, nil
-	case win32.VOLUME_NAME_DOS:
-		roots := h.node.state.pathNames(h.content.id, nil)
-		if len(roots) == 0 {
-			return "", win32.ERROR_PATH_NOT_FOUND
-		}
-		final := ntpath.VerbatimPrefix + roots[0] + below
-		if below == "" && len(roots[0]) > len(`C:\`) {
-			final = strings.TrimSuffix(final, `\`)
-		}
-		return final, nil
+	if len(roots) == 0 {
+		return "", win32.ERROR_PATH_NOT_FOUND
 	}
-	return "", win32.ERROR_INVALID_PARAMETER
+	final := ntpath.VerbatimPrefix + roots[0] + below
+	if below == "" && len(roots[0]) > len(`C:\`) {
+		final = strings.TrimSuffix(final, `\`)
+	}
+	return final, nil
 }

@@ -42,7 +42,7 @@ func (v *volume) sizeBytes() uint64 {
 func (v *volume) offline() bool {
 	n := v.disk.node
 	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] &&
-		len(n.state.pathNames(v.id, nil)) == 0
+		len(n.state.pathNames(v.id)) == 0
 }
 
 // arrivalTime is how long a volume takes to arrive or to learn its length with the switch VolumesArriveLate.

@@ -27,11 +27,6 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
 	if err != nil {
 		return err
 	}
-	if v.mounted() == nil { // the host has the directory of what is mounted
-		if _, err := n.mount(content{id: v.id, path: v.disk.image.Files(v.id)}); err != nil {
-			return err
-		}
-	}
 	if len(p.Names) == 0 {
 		return n.setLetter(p, v.id)
 	}
@@ -92,16 +87,13 @@ func (n *Node) setLetter(p ntpath.Path, id guid.GUID) error {
 	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
 }
 
-// DeleteVolumeMountPoint implements kernel.Volumes. If the volume is gone it fails with ERROR_FILE_NOT_FOUND, which is
-// not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
+// DeleteVolumeMountPoint implements kernel.Volumes, for directories alone. If the volume is gone it fails with
+// ERROR_FILE_NOT_FOUND, which is not confirmed for Windows; FSCTL_DELETE_REPARSE_POINT works then.
 func (n *Node) DeleteVolumeMountPoint(path string) (err error) {
 	defer n.call("DeleteVolumeMountPointW", path, &err)()
 	p, err := ntpath.ParseMountPoint(path)
 	if err != nil {
 		return err
-	}
-	if len(p.Names) == 0 {
-		return n.deleteLetter(p)
 	}
 	h, err := n.openToChange(p, path)
 	if err != nil {
@@ -133,21 +125,6 @@ func (h *fileHandle) forgetMount() error {
 	return h.node.follow(func(s *state) { s.dropMount(record) })
 }
 
-func (n *Node) deleteLetter(p ntpath.Path) error {
-	v, err := n.volumeOf(p)
-	switch {
-	case err != nil:
-		return win32.ERROR_FILE_NOT_FOUND
-	case p.Letter == 0:
-		return win32.ERROR_INVALID_PARAMETER
-	case v.disk.record.System:
-		return win32.ERROR_ACCESS_DENIED
-	}
-	return n.update(func(s *state) {
-		s.Letters = slices.DeleteFunc(s.Letters, func(l letterState) bool { return l.Letter == string(rune(p.Letter)) })
-	})
-}
-
 // VolumeNames implements kernel.Volumes.
 func (n *Node) VolumeNames() (names []string, err error) {
 	defer n.call("FindFirstVolumeW", "", &err)()
@@ -167,17 +144,16 @@ func (n *Node) VolumePathNames(volumeName string) (_ []string, err error) {
 	if _, err := n.disks.volumeWith(id); err != nil {
 		return nil, err
 	}
-	return n.state.pathNames(id, nil), nil
+	return n.state.pathNames(id), nil
 }
 
 // pathNames returns the mount manager's names of a volume, each with a separator at the end. The name of a mount point
 // is a name of the volume that it lies on plus its path there. Visited ends the search where volumes are mounted in a
 // circle.
-func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
+func (s *state) pathNames(id guid.GUID, visited ...guid.GUID) []string {
 	if slices.Contains(visited, id) {
 		return nil
 	}
-	visited = append(slices.Clone(visited), id)
 	var names []string
 	for _, l := range s.Letters {
 		if l.Volume == id {
@@ -188,7 +164,7 @@ func (s *state) pathNames(id guid.GUID, visited []guid.GUID) []string {
 		if m.Volume != id {
 			continue
 		}
-		for _, host := range s.pathNames(m.Host, visited) {
+		for _, host := range s.pathNames(m.Host, append(slices.Clip(visited), id)...) {
 			names = append(names, host+strings.Join(m.Path, `\`)+`\`)
 		}
 	}
@@ -203,18 +179,13 @@ func (n *Node) VolumeNameForMountPoint(path string) (_ string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if len(p.Names) == 0 {
-		v, err := n.volumeOf(p)
-		if err != nil {
-			return "", err
+	v, err := n.volumeOf(p)
+	if len(p.Names) > 0 { // not the root of a drive or volume
+		var id guid.GUID
+		if id, err = n.mountedAt(p, path); err == nil {
+			v, err = n.disks.volumeWith(id)
 		}
-		return v.name(), nil
 	}
-	id, err := n.mountedAt(p, path)
-	if err != nil {
-		return "", err
-	}
-	v, err := n.disks.volumeWith(id)
 	if err != nil {
 		return "", err
 	}
@@ -282,12 +253,10 @@ func (n *Node) isStale(m mountState) bool {
 
 // isNoMountPoint reports whether an error of looking for a mount point means that there is none.
 func isNoMountPoint(err error) bool {
-	switch hostfiles.Code(err) {
-	case win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_NOT_A_REPARSE_POINT,
-		win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE:
-		return true
-	}
-	return false
+	return slices.Contains([]win32.Errno{
+		win32.ERROR_FILE_NOT_FOUND, win32.ERROR_PATH_NOT_FOUND, win32.ERROR_DIRECTORY, win32.ERROR_NOT_A_REPARSE_POINT,
+		win32.ERROR_INVALID_PARAMETER, win32.ERROR_CANT_ACCESS_FILE,
+	}, hostfiles.Code(err))
 }
 
 // repairMounts drops stale records, as Windows' mount manager does when it starts. It makes records and directories

@@ -52,8 +52,8 @@ func newNode(t *testing.T) *node {
 	t.Helper()
 	s := scenario.Default()
 	s.Disks = []bundle.Spec{
-		{SizeBytes: 64 << 20, LUN: 1, Formatted: true, Letter: "E"},
-		{SizeBytes: 64 << 20, LUN: 2, Formatted: true, Letter: "F"},
+		{SizeBytes: 64 << 20, LUN: 1, Formatted: true},
+		{SizeBytes: 64 << 20, LUN: 2, Formatted: true},
 	}
 	s.SMBServers[0].Shares = []smb.Share{{Name: "share"}, {Name: "other"}, {Name: "closed", ClosedRoot: true}}
 	dir := t.TempDir()
@@ -77,13 +77,9 @@ func newNode(t *testing.T) *node {
 			}
 			return do()
 		}})
-	for _, drive := range []string{`E:\`, `F:\`} {
-		volume, err := n.VolumeNameForMountPoint(drive)
-		n.check(errors.Join(err, n.DeleteVolumeMountPoint(drive)))
-		n.volumes = append(n.volumes, volume)
-	}
-	n.system, err = n.VolumeNameForMountPoint(`C:\`)
+	all, err := n.VolumeNames()
 	n.check(errors.Join(err, n.EnablePrivilege("SeCreateSymbolicLinkPrivilege")))
+	n.system, n.volumes = all[1], all[2:] // the first is an EFI system partition
 	n.connect(share)
 	return n
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -304,17 +303,6 @@ func (s *Server) admits(u *User, shareName string) error {
 type ShareName struct{ Server, Share string }
 
 func (s ShareName) String() string { return s.Server + `\` + s.Share }
-
-// FinalPath returns the path of a file on the share. It has no form with a volume name.
-func (s ShareName) FinalPath(form uint32, below string) (string, error) {
-	switch form {
-	case win32.VOLUME_NAME_DOS:
-		return strings.TrimSuffix(ntpath.VerbatimPrefix+`UNC\`+s.String()+`\`+below, `\`), nil
-	case win32.VOLUME_NAME_GUID:
-		return "", win32.ERROR_PATH_NOT_FOUND
-	}
-	return "", win32.ERROR_INVALID_PARAMETER
-}
 
 // Drop removes a share.
 func (s *Server) Drop(share string) {
