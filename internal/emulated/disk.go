@@ -50,10 +50,10 @@ func (n *Node) newDisk(record bundle.Record) (*disk, error) {
 		node: n, image: im, record: record, path: interfacePath(record), knownSize: im.Size,
 		open: map[guid.GUID][]*volumeHandle{}, late: map[guid.GUID]lateness{},
 	}
-	if err := d.refresh(); err != nil {
-		return nil, errors.Join(err, im.File.Close())
+	if err = d.refresh(); err == nil {
+		err = d.keepIdentities()
 	}
-	if err := d.keepIdentities(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, im.File.Close())
 	}
 	return d, nil

@@ -153,8 +153,8 @@ func (c *content) follow(at *location, e hostfiles.Entry, p ntpath.Path, i int) 
 // volumeOf returns the volume at which a path starts that is not one of a share.
 func (n *Node) volumeOf(p ntpath.Path) (*volume, error) {
 	id := p.Volume
-	if p.Letter != 0 {
-		l := n.state.letter(string(rune(p.Letter)))
+	if p.Letter != "" {
+		l := n.state.letter(p.Letter)
 		if l == nil {
 			return nil, win32.ERROR_PATH_NOT_FOUND
 		}

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/smb"
 )
 
@@ -29,11 +32,10 @@ type Options struct {
 
 // Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.
 func Exists(stateDir string) bool {
-	missing := func(name string) bool {
+	return slices.ContainsFunc([]string{stateFile, bundle.DisksDir, restoredDir}, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(stateDir, name))
-		return errors.Is(err, os.ErrNotExist)
-	}
-	return !missing(stateFile) || !missing(bundle.DisksDir) || !missing(restoredDir)
+		return !errors.Is(err, os.ErrNotExist)
+	})
 }
 
 // Open starts the node of a state directory, or makes a new one in an empty or missing directory. It fails while
@@ -131,4 +133,44 @@ func (n *Node) createNew(o Options) error {
 		return err
 	}
 	return n.finishRestore()
+}
+
+// create makes the node of a scenario, which was checked, in a new directory.
+func create(h *hostfiles.Host, dir string, s scenario.Scenario) error {
+	disks, err := s.Records()
+	if err != nil {
+		return err
+	}
+	boot := 1 + slices.IndexFunc(disks[1:], func(d bundle.Record) bool { return d.Boot })
+	made := state{
+		Surroundings: Surroundings{s.Switches, services.New(s.Services), smb.NewState(s.SMBServers, s.SMBUsers),
+			iscsi.NewState(s.ISCSI)},
+		SystemSerial: s.SystemSerial, Adapters: s.Adapters, PageFiles: s.PageFiles, DumpFile: s.DumpFile,
+		Disks: disks, BootImage: disks[boot].Image, // else of the system disk
+	}
+	for _, name := range stateDirs() {
+		if err := h.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			return err
+		}
+	}
+	for _, record := range disks {
+		id, err := bundle.Make(h, record.Home(dir), record, false)
+		if err != nil {
+			return fmt.Errorf("disk %d: %w", record.Number, err)
+		}
+		if record.Letter != "" {
+			made.Letters = append(made.Letters, letterState{Letter: record.Letter, Volume: id})
+		}
+	}
+	c := bundle.FilesPath(disks[0].Home(dir), made.Letters[0].Volume)
+	for _, path := range s.Directories {
+		names, _ := scenario.DirectoryOnC(path) // the check found them valid
+		if err := h.MkdirAll(filepath.Join(c, filepath.Join(names...)), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := smb.CreateShares(h, dir, made.SMB); err != nil {
+		return err
+	}
+	return saveState(h, dir, made)
 }

@@ -116,14 +116,12 @@ func (n *Node) RemoveSMBUser(user string) error {
 // until they are used, which makes the session again with its old credentials.
 func (n *Node) DropSMBSessions(serverName string) error {
 	return n.changeSMB(fmt.Sprintf("file server %q", serverName), func(s *smb.State) error {
-		for i := range s.Mappings {
-			if smb.Key(s.Mappings[i].Server) == smb.Key(serverName) {
-				s.Mappings[i].Dropped = true
+		return changeFound(s.Server(serverName), func(o *smb.Server) {
+			for i, m := range s.Mappings {
+				s.Mappings[i].Dropped = m.Dropped || smb.Key(m.Server) == smb.Key(o.Name)
 			}
-		}
-		n.contents.retire(errShareGone,
-			func(o *content) bool { return o.isShare() && smb.Key(o.share.Server) == smb.Key(serverName) })
-		return changeFound(s.Server(serverName), func(*smb.Server) {})
+			n.contents.retire(errShareGone, func(c *content) bool { return c.share.Server == o.Name })
+		})
 	})
 }
 

@@ -77,14 +77,13 @@ func (m mountState) samePlace(o mountState) bool {
 }
 
 func (n *Node) setLetter(p ntpath.Path, id guid.GUID) error {
-	if p.Letter == 0 {
+	switch {
+	case p.Letter == "":
 		return win32.ERROR_INVALID_PARAMETER
-	}
-	letter := string(rune(p.Letter))
-	if n.state.letter(letter) != nil {
+	case n.state.letter(p.Letter) != nil:
 		return win32.ERROR_DIR_NOT_EMPTY
 	}
-	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: letter, Volume: id}) })
+	return n.update(func(s *state) { s.Letters = append(s.Letters, letterState{Letter: p.Letter, Volume: id}) })
 }
 
 // DeleteVolumeMountPoint implements kernel.Volumes, for directories alone. If the volume is gone it fails with

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package ntpath parses the paths that callers, links and mount points of an emulated node have.
 package ntpath
 
 import (
@@ -14,7 +15,7 @@ import (
 // Path is an absolute path as the kernel takes it: its start, and the names below. It accepts what Windows accepts;
 // which paths callers may name is not decided here.
 type Path struct {
-	Letter byte      // upper-case drive letter, or 0
+	Letter string    // upper-case drive letter, or none
 	Volume guid.GUID // without a letter
 	UNC    bool      // \\server\share: Names[0] and Names[1]
 	Names  []string
@@ -56,8 +57,8 @@ func ParseObject(path string) (Path, error) {
 		p.UNC = true
 	case isVolume:
 		p.Volume = id
-	case len(device) == 2 && device[1] == ':' && isLetter(device[0]):
-		p.Letter = device[0] &^ 0x20
+	case len(device) == 2 && device[1] == ':' && 'A' <= device[0]&^0x20 && device[0]&^0x20 <= 'Z':
+		p.Letter = strings.ToUpper(device[:1])
 	default:
 		return Path{}, win32.ERROR_PATH_NOT_FOUND
 	}
@@ -118,8 +119,6 @@ func ParseVolumeName(name string) (guid.GUID, bool) {
 	id, err := guid.FromString(text)
 	return id, ok && err == nil
 }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // CutAround returns what is between a prefix and a suffix.
 func CutAround(s, prefix, suffix string) (string, bool) {

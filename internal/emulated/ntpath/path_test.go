@@ -22,7 +22,7 @@ func FuzzParsePath(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if p.Letter == 0 && p.Volume == (guid.GUID{}) && !p.UNC && !strings.Contains(path, "00000000") {
+			if p.Letter == "" && p.Volume == (guid.GUID{}) && !p.UNC && !strings.Contains(path, "00000000") {
 				t.Errorf("%q starts nowhere: %+v", path, p)
 			}
 			for _, name := range p.Names {
