@@ -156,17 +156,13 @@ type span struct {
 	from, size int64
 }
 
-// ReadAt implements kernel.Handle.
-func (h *device) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := h.read(p, offset)
-	if err == nil && n < len(p) {
-		err = io.EOF
-	}
-	return n, err
-}
-
-// read reads whole sectors, up to the end.
-func (h *device) read(p []byte, offset int64) (_ int, err error) {
+// ReadAt implements kernel.Handle: it reads whole sectors, up to the end.
+func (h *device) ReadAt(p []byte, offset int64) (n int, err error) {
+	defer func() {
+		if err == nil && n < len(p) {
+			err = io.EOF
+		}
+	}()
 	defer h.call("ReadFile", &err)()
 	if err := h.usable(); err != nil {
 		return 0, err

@@ -9,17 +9,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
-// fileSystem is FILE_DEVICE_FILE_SYSTEM, the device type in the control codes of file systems.
-const fileSystem = 9
-
 // DeviceIoControl implements kernel.Handle with the control codes of reparse points.
 func (h *fileHandle) DeviceIoControl(code uint32, in, out []byte) (n int, err error) {
 	defer h.node.call("DeviceIoControl", win32.ControlCodeName(code)+" "+h.object, &err)()
 	if err := h.usable(false); err != nil {
 		return 0, err
-	}
-	if code>>16 != fileSystem {
-		return 0, win32.ERROR_INVALID_PARAMETER // a device's: file systems pass those on of volumes only
 	}
 	switch code {
 	case win32.FSCTL_GET_REPARSE_POINT:
@@ -110,8 +104,6 @@ func (h *fileHandle) setReparse(in []byte) error {
 	switch {
 	case err != nil:
 		return win32.ERROR_INVALID_REPARSE_DATA
-	case r.Tag == 0 || r.Tag == 1:
-		return win32.ERROR_REPARSE_TAG_INVALID
 	// MS-FSA 2.1.5.10.37; on a share, the server decides
 	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare() &&
 		!h.node.privileged(scenario.CreateSymbolicLink):

@@ -165,8 +165,6 @@ func (v *volume) extend(sectors int64) error {
 	switch {
 	case d.writable() != nil:
 		return d.writable()
-	case !v.formatted():
-		return nil // a raw volume is as large as its partition
 	case v.boot.FileSystem != "NTFS":
 		return win32.ERROR_INVALID_FUNCTION
 	}

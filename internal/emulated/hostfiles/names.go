@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // maxNameUnits is how many UTF-16 units a file name may have on NTFS.
@@ -20,16 +21,8 @@ func IsFileName(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
 	}
-	units := 0
-	for _, r := range name {
-		if r < 0x20 || strings.ContainsRune(`<>:"/\|?*`, r) {
-			return false
-		}
-		if units++; r > 0xFFFF {
-			units++
-		}
-	}
-	return units <= maxNameUnits
+	forbidden := func(r rune) bool { return r < 0x20 || strings.ContainsRune(`<>:"/\|?*`, r) }
+	return !strings.ContainsFunc(name, forbidden) && len(utf16.Encode([]rune(name))) <= maxNameUnits
 }
 
 // SameName compares names like NTFS: unit by unit in upper case.
