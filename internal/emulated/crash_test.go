@@ -119,8 +119,8 @@ func look(t *testing.T, n *Node) string {
 		}
 	}
 	for _, v := range n.disks.volumes() {
-		one(v.id)
-		content, _ := os.ReadFile(filepath.Join(v.disk.image.Files(v.id), "file"))
+		one(v.ID)
+		content, _ := os.ReadFile(filepath.Join(v.disk.image.Files(v.ID), "file"))
 		fmt.Fprintf(&text, "volume on %d, formatted %t, with %q\n", v.disk.record.Number, v.formatted(), content)
 	}
 	bundles, err := n.DetachedDisks()
@@ -156,11 +156,11 @@ func checkImages(t *testing.T, n *Node) {
 			continue
 		}
 		sector := v.disk.sectorSize()
-		boot, backup, mft := make([]byte, sector), make([]byte, sector), ondisk.NewNTFS(sector, 0, v.length)[1].Data
+		boot, backup, mft := make([]byte, sector), make([]byte, sector), ondisk.NewNTFS(sector, 0, v.Length)[1].Data
 		record := make([]byte, len(mft))
 		for b, at := range map[*[]byte]int64{&boot: 0, &backup: int64(v.boot.Sectors) * sector,
 			&record: int64(v.boot.MFTCluster) * ondisk.ClusterSize} {
-			_, err := v.disk.image.File.ReadAt(*b, v.offset+at)
+			_, err := v.disk.image.File.ReadAt(*b, v.StartingOffset+at)
 			must(t, err)
 		}
 		if !bytes.Equal(boot, backup) || !bytes.Equal(record, mft) {

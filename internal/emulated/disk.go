@@ -79,7 +79,7 @@ func (d *disk) refresh() error {
 		if p.Attributes&withoutVolume != 0 {
 			continue
 		}
-		v := &volume{disk: d, id: p.ID, number: p.Number, offset: p.StartingOffset, length: p.Length}
+		v := &volume{disk: d, Partition: p}
 		sector := make([]byte, d.record.SectorSize)
 		if _, err := d.image.File.ReadAt(sector, p.StartingOffset); err != nil {
 			return err
@@ -87,11 +87,11 @@ func (d *disk) refresh() error {
 		v.boot, _ = ondisk.ParseBootSector(sector, uint64(p.Length/d.sectorSize()))
 		d.volumes = append(d.volumes, v)
 		was := int64(0)
-		if i := slices.IndexFunc(before, func(b *volume) bool { return b.id == v.id }); i >= 0 {
-			was = before[i].length
+		if i := slices.IndexFunc(before, func(b *volume) bool { return b.ID == v.ID }); i >= 0 {
+			was = before[i].Length
 		}
-		if d.node.state.Switches.VolumesArriveLate && was != v.length {
-			d.late[v.id] = lateness{time.Now().Add(arrivalTime), was}
+		if d.node.state.Switches.VolumesArriveLate && was != v.Length {
+			d.late[v.ID] = lateness{time.Now().Add(arrivalTime), was}
 		}
 	}
 	return nil

@@ -37,8 +37,8 @@ func (d *disk) updateDriveSize(out []byte) (int, error) {
 	return n, err
 }
 
-// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it moves the backup of the GPT to
-// the end of the disk, unless that is left to IOCTL_DISK_GROW_PARTITION.
+// updateProperties is IOCTL_DISK_UPDATE_PROPERTIES. After IOCTL_DISK_UPDATE_DRIVE_SIZE it moves the backup of the GPT
+// to the end of the disk, unless that is left to IOCTL_DISK_GROW_PARTITION.
 func (d *disk) updateProperties() error {
 	if d.node.state.Switches.GrowPartitionRefreshes || d.writable() != nil {
 		return nil //nolint:nilerr // a disk that cannot be written keeps its table
@@ -100,22 +100,22 @@ func (n *Node) ResizePartition(diskNumber uint32, offset, sizeBytes int64) error
 		if err := d.growBy(p.Number, sizeBytes-p.Length, d.image.Size); err != nil {
 			return err
 		}
-		v := d.volume(func(v *volume) bool { return v.number == p.Number })
+		v := d.volume(func(v *volume) bool { return v.Number == p.Number })
 		if v == nil || v.boot.FileSystem != "NTFS" {
 			return nil
 		}
-		return v.extendTo(v.length/d.sectorSize() - 1)
+		return v.extendTo(v.Length/d.sectorSize() - 1)
 	})
 }
 
 // OnlinePartition implements kernel.Devices.
 func (n *Node) OnlinePartition(diskNumber uint32, offset int64) error {
 	return n.callPartition("MSFT_Partition.Online", diskNumber, offset, func(d *disk, p win32.Partition) error {
-		v := d.volume(func(v *volume) bool { return v.offset == p.StartingOffset })
+		v := d.volume(func(v *volume) bool { return v.StartingOffset == p.StartingOffset })
 		if v == nil {
 			return win32.ERROR_NOT_FOUND
 		}
-		n.online[v.id] = true
+		n.online[v.ID] = true
 		return nil
 	})
 }

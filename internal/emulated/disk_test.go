@@ -335,12 +335,12 @@ func TestMBR(t *testing.T) {
 	control(t, d, win32.IOCTL_DISK_SET_DRIVE_LAYOUT_EX, l.Bytes())
 	v := firstData(n)
 	must(t, n.FormatVolume(v.name(), "NTFS"))
-	if got := firstData(n); got.id != v.id || got.length != 64<<20 || !got.formatted() {
+	if got := firstData(n); got.ID != v.ID || got.Length != 64<<20 || !got.formatted() {
 		t.Errorf("formatted: %+v", got)
 	}
 	must(t, n.Reboot())
-	if got := firstData(n); got.id != v.id {
-		t.Errorf("the volume's name changed from %s to %s", v.id, got.id)
+	if got := firstData(n); got.ID != v.ID {
+		t.Errorf("the volume's name changed from %s to %s", v.ID, got.ID)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestAttachFormattedDisk(t *testing.T) {
 		must(t, err)
 		d := n.disks[number]
 		list := d.volumes
-		if len(list) != 1 || !list[0].formatted() || list[0].length != 48<<20-1<<20 {
+		if len(list) != 1 || !list[0].formatted() || list[0].Length != 48<<20-1<<20 {
 			t.Fatalf("sectors of %d bytes: volumes %+v", sector, list)
 		}
 		if _, err := n.content(list[0], nil); err != nil {

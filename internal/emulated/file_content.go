@@ -37,7 +37,7 @@ func (n *Node) content(v *volume, owner *volumeHandle) (*content, error) {
 	if locker := v.lockedBy(); locker != nil && locker != owner {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	return n.mount(content{id: v.id, path: v.disk.image.Files(v.id)})
+	return n.mount(content{id: v.ID, path: v.disk.image.Files(v.ID)})
 }
 
 // mount returns the content of a directory. The first time it opens the directory, and makes it if needed.
@@ -75,7 +75,7 @@ func (c *content) retire(why error) {
 
 // open reports whether any file of the volume is open.
 func (all contents) open(v *volume) bool {
-	c := all[v.disk.image.Files(v.id)]
+	c := all[v.disk.image.Files(v.ID)]
 	return c != nil && len(c.opens) > 0
 }
 
@@ -84,7 +84,7 @@ func (v *volume) pages() bool {
 	if !v.formatted() {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(v.disk.image.Files(v.id), "pagefile.sys"))
+	_, err := os.Lstat(filepath.Join(v.disk.image.Files(v.ID), "pagefile.sys"))
 	return err == nil
 }
 

@@ -108,8 +108,10 @@ func (h *fileHandle) setReparse(in []byte) error {
 	case r.Tag == win32.IO_REPARSE_TAG_SYMLINK && !h.content.isShare() &&
 		!h.node.privileged(scenario.CreateSymbolicLink):
 		return win32.ERROR_PRIVILEGE_NOT_HELD
+	case e.Tag != 0 && e.Tag != r.Tag:
+		return win32.ERROR_REPARSE_TAG_MISMATCH
 	}
-	return h.node.host.SetReparse(h.self, r, e.Tag)
+	return h.node.host.SetReparse(h.self, r)
 }
 
 func (h *fileHandle) deleteReparse(in []byte) error {

@@ -37,12 +37,12 @@ func partitionFile(t *testing.T, v *volume) string {
 	f, err := os.Create(name)
 	must(t, err)
 	defer f.Close()
-	must(t, f.Truncate(v.length))
+	must(t, f.Truncate(v.Length))
 	const mib = 1 << 20
 	mft := int64(v.boot.MFTCluster) * int64(v.boot.ClusterBytes)
-	for _, at := range []int64{0, mft, v.length - mib} {
-		b := make([]byte, min(mib, v.length-at))
-		_, err := v.disk.image.File.ReadAt(b, v.offset+at)
+	for _, at := range []int64{0, mft, v.Length - mib} {
+		b := make([]byte, min(mib, v.Length-at))
+		_, err := v.disk.image.File.ReadAt(b, v.StartingOffset+at)
 		must(t, err)
 		_, err = f.WriteAt(b, at)
 		must(t, err)
@@ -71,9 +71,9 @@ func TestToolsKnowTheNTFS(t *testing.T) {
 			}
 			v, sector := firstData(n), make([]byte, sectorSize)
 			for at, want := range map[int64]string{
-				0: "an NTFS file system", v.length - int64(sectorSize): "the backup boot sector of an NTFS file system",
+				0: "an NTFS file system", v.Length - int64(sectorSize): "the backup boot sector of an NTFS file system",
 			} {
-				_, err := v.disk.image.File.ReadAt(sector, v.offset+at)
+				_, err := v.disk.image.File.ReadAt(sector, v.StartingOffset+at)
 				must(t, err)
 				if got := signature.Describe(sector, at); got != want {
 					t.Errorf("the agent takes the sector at %d for %q", at, got)
@@ -93,7 +93,7 @@ func growDisk(t *testing.T, n *Node, bytes int64) error {
 		win32.GrowPartition{Number: 2, BytesToGrow: bytes}.Bytes()))
 	v := firstData(n)
 	return ioctl(n, strings.TrimSuffix(v.name(), `\`), win32.FSCTL_EXTEND_VOLUME,
-		win32.ExtendVolume(v.length/v.disk.sectorSize()))
+		win32.ExtendVolume(v.Length/v.disk.sectorSize()))
 }
 
 // The node reads the NTFS of mkntfs as it reads its own. It does not extend it, because its $Bitmap would be too short.
@@ -104,11 +104,11 @@ func TestForeignNTFSIsReadAndNotExtended(t *testing.T) {
 	own := v.boot
 	theirs := filepath.Join(t.TempDir(), "theirs")
 	must(t, os.WriteFile(theirs, nil, 0o600))
-	must(t, os.Truncate(theirs, v.length))
+	must(t, os.Truncate(theirs, v.Length))
 	tool(t, "ntfs-3g", "mkntfs", "-q", "-F", "-Q", theirs)
 	content, err := os.ReadFile(theirs)
 	must(t, err)
-	_, err = v.disk.image.File.WriteAt(content, v.offset)
+	_, err = v.disk.image.File.WriteAt(content, v.StartingOffset)
 	must(t, err)
 	must(t, v.disk.refresh())
 	got := firstData(n).boot

@@ -128,13 +128,13 @@ func (n *Node) LogoutISCSITarget(id win32.ISCSIUniqueID) error {
 // inUse reports whether a volume of the disk is mounted at a directory or open.
 func (n *Node) inUse(d *disk) bool {
 	return slices.ContainsFunc(d.volumes, func(v *volume) bool {
-		return len(d.open[v.id]) > 0 || n.contents.open(v) ||
-			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.id && !n.isStale(m) })
+		return len(d.open[v.ID]) > 0 || n.contents.open(v) ||
+			slices.ContainsFunc(n.state.Mounts, func(m mountState) bool { return m.Volume == v.ID && !n.isStale(m) })
 	})
 }
 
-// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again. Disks may come back with other
-// numbers.
+// rebootISCSI ends all sessions, whatever is in use, and makes the persistent ones again. Disks may come back with
+// other numbers.
 func (n *Node) rebootISCSI() error {
 	for _, session := range n.state.ISCSI.Sessions {
 		if err := n.closeSession(session); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // deviceName returns the name of the volume's device. Windows numbers volumes as they arrive.
 func (v *volume) deviceName() string {
-	return fmt.Sprintf(`\Device\HarddiskVolume%d`, v.disk.record.Number<<8+v.number)
+	return fmt.Sprintf(`\Device\HarddiskVolume%d`, v.disk.record.Number<<8+v.Number)
 }
 
 // volumeAtDevice returns the volume with a device name in lower case, nil if there is none: \\?\volume{guid}, \\.\c:,
@@ -35,7 +35,7 @@ func (n *Node) volumeAtDevice(name string) *volume {
 		number, partition, isDisk, isPartition = volume>>8, volume&0xff, true, true
 	}
 	if d := n.disks[number]; d != nil && isDisk && isPartition {
-		return d.volume(func(v *volume) bool { return v.number == partition })
+		return d.volume(func(v *volume) bool { return v.Number == partition })
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (n *Node) queryPoints(asked win32.MountPoint, out []byte) (int, error) {
 		}
 		var links []string
 		for _, l := range n.state.Letters {
-			if l.Volume == v.id {
+			if l.Volume == v.ID {
 				links = append(links, `\DosDevices\`+l.Letter+":")
 			}
 		}

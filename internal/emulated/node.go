@@ -114,7 +114,7 @@ func (all disks) volumes() []*volume {
 // volume returns the current volume with the GUID, nil if there is none.
 func (all disks) volume(id guid.GUID) *volume {
 	for _, d := range all {
-		if v := d.volume(func(v *volume) bool { return v.id == id }); v != nil {
+		if v := d.volume(func(v *volume) bool { return v.ID == id }); v != nil {
 			return v
 		}
 	}

@@ -83,7 +83,7 @@ func TestLinksInACopyAreRefused(t *testing.T) {
 		bundle.DisksDir, bundle.DiskHome(d.record.Image),
 		filepath.Join(bundle.DiskHome(d.record.Image), bundle.ImageFile),
 		filepath.Join(bundle.DiskHome(d.record.Image), bundle.VolumesDir),
-		bundle.FilesPath(bundle.DiskHome(d.record.Image), d.volumes[0].id),
+		bundle.FilesPath(bundle.DiskHome(d.record.Image), d.volumes[0].ID),
 		smb.SharesDir, filepath.Join(smb.SharesDir, server.Name), smb.SharePath("", server.Name, server.Shares[0].Name),
 		RecordsDir,
 	} {

@@ -34,7 +34,7 @@ func TestGrowing(t *testing.T) {
 			win32.GrowPartition{Number: 2, BytesToGrow: 5 << 30}.Bytes()))
 		total, free, err := n.DiskFreeSpace(v)
 		must(t, err)
-		sectors := firstData(n).length / 512
+		sectors := firstData(n).Length / 512
 		extend := func(sectors int64) error {
 			return ioctl(n, v[:len(v)-1], win32.FSCTL_EXTEND_VOLUME, win32.ExtendVolume(sectors))
 		}

@@ -96,7 +96,7 @@ func (n *Node) systemPartition() []string {
 		}
 		for _, p := range d.layout.DriveLayout().Partitions {
 			if p.Type == win32.PartitionEFISystem || p.Boot {
-				return []string{(&volume{disk: d, number: p.Number}).deviceName()}
+				return []string{(&volume{disk: d, Partition: p}).deviceName()}
 			}
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/Microsoft/go-winio/pkg/guid"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
@@ -17,18 +15,16 @@ import (
 // volume is a snapshot of a volume: the partition's place and the file system in it. Values never change; a change of
 // the disk makes new ones.
 type volume struct {
-	disk           *disk
-	id             guid.GUID
-	number         uint32 // of the partition
-	offset, length int64
-	boot           ondisk.BootSector
+	disk *disk
+	win32.Partition
+	boot ondisk.BootSector
 }
 
 // formatted reports whether Windows would mount the volume.
 func (v *volume) formatted() bool { return v.boot.FileSystem != "" }
 
 // name returns the volume name: \\?\Volume{GUID}\.
-func (v *volume) name() string { return ntpath.VolumeName(v.id) }
+func (v *volume) name() string { return ntpath.VolumeName(v.ID) }
 
 // sizeBytes returns the size of the file system, in whole clusters.
 func (v *volume) sizeBytes() uint64 {
@@ -41,8 +37,8 @@ func (v *volume) sizeBytes() uint64 {
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddvol/ni-ntddvol-ioctl_volume_online
 func (v *volume) offline() bool {
 	n := v.disk.node
-	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.id] &&
-		len(n.state.pathNames(v.id)) == 0
+	return n.state.Switches.AutomountOff && !v.disk.record.System && !n.online[v.ID] &&
+		len(n.state.pathNames(v.ID)) == 0
 }
 
 // arrivalTime is how long a volume takes to arrive or to learn its length with the switch VolumesArriveLate.
@@ -56,10 +52,10 @@ type lateness struct {
 
 // knownLength returns the length as the volume knows it.
 func (v *volume) knownLength() int64 {
-	if late := v.disk.late[v.id]; time.Now().Before(late.until) {
+	if late := v.disk.late[v.ID]; time.Now().Before(late.until) {
 		return late.length
 	}
-	return v.length
+	return v.Length
 }
 
 // arrived reports whether the volume is there.
@@ -139,22 +135,22 @@ func (n *Node) FormatVolume(volumeName, fileSystem string) (err error) {
 	if d.record.System || v.lockedBy() != nil {
 		return win32.ERROR_ACCESS_DENIED
 	}
-	n.contents.dismount(v.id)
+	n.contents.dismount(v.ID)
 	if err := d.writable(); err != nil {
 		return err
 	}
-	if v.length < minVolumeBytes {
+	if v.Length < minVolumeBytes {
 		return win32.ERROR_INVALID_PARAMETER
 	}
-	if err := d.image.Empty(v.id); err != nil {
+	if err := d.image.Empty(v.ID); err != nil {
 		return err
 	}
-	return d.write(ondisk.NewNTFS(d.sectorSize(), v.offset, v.length))
+	return d.write(ondisk.NewNTFS(d.sectorSize(), v.StartingOffset, v.Length))
 }
 
 // extend is FSCTL_EXTEND_VOLUME: the file system grows to a number of sectors, which must fit in the partition.
 func (v *volume) extend(sectors int64) error {
-	if v.knownLength() < v.length {
+	if v.knownLength() < v.Length {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	d := v.disk
@@ -177,16 +173,16 @@ func (v *volume) extend(sectors int64) error {
 // extendTo makes an NTFS so many sectors large, without the backup boot sector.
 func (v *volume) extendTo(sectors int64) error {
 	d := v.disk
-	room := v.length/d.sectorSize() - 1
+	room := v.Length/d.sectorSize() - 1
 	cluster := int64(v.boot.ClusterBytes / v.boot.BytesPerSector)
 	if sectors > room || sectors-int64(v.boot.Sectors) < cluster {
 		return win32.ERROR_INVALID_PARAMETER
 	}
 	boot := make([]byte, d.sectorSize())
-	if _, err := d.image.ReadAt(boot, v.offset); err != nil {
+	if _, err := d.image.ReadAt(boot, v.StartingOffset); err != nil {
 		return err
 	}
-	blocks, ok := ondisk.GrowNTFS(boot, v.offset, sectors)
+	blocks, ok := ondisk.GrowNTFS(boot, v.StartingOffset, sectors)
 	if !ok {
 		return win32.ERROR_NOT_SUPPORTED
 	}

@@ -27,15 +27,15 @@ func (v *volume) open(as *device) (kernel.Handle, error) {
 	if v.lockedBy() != nil {
 		return nil, win32.ERROR_ACCESS_DENIED
 	}
-	h := &volumeHandle{device: as, disk: v.disk, id: v.id}
+	h := &volumeHandle{device: as, disk: v.disk, id: v.ID}
 	as.answer, as.span = h.answer, h.span
-	v.disk.open[v.id] = append(v.disk.open[v.id], h)
+	v.disk.open[v.ID] = append(v.disk.open[v.ID], h)
 	return h, nil
 }
 
 // lockedBy returns the handle that has locked the volume, nil if none has.
 func (v *volume) lockedBy() *volumeHandle {
-	for _, h := range v.disk.open[v.id] {
+	for _, h := range v.disk.open[v.ID] {
 		if h.locked {
 			return h
 		}
@@ -53,7 +53,7 @@ func (h *volumeHandle) Close() (err error) {
 
 // volume returns the handle's volume as it is now, which must be online.
 func (h *volumeHandle) volume() (*volume, error) {
-	v := h.disk.volume(func(v *volume) bool { return v.id == h.id })
+	v := h.disk.volume(func(v *volume) bool { return v.ID == h.id })
 	switch {
 	case v == nil:
 		return nil, errVolumeGone
@@ -78,12 +78,12 @@ func (h *volumeHandle) answer(code uint32, in, out []byte) (int, error) {
 		return 0, win32.ERROR_GEN_FAILURE // it is online; the page: STATUS_UNSUCCESSFUL
 	case win32.IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS:
 		return putOrHeader(out, deviceside.VolumeDiskExtents(win32.VolumeDiskExtents{
-			{DiskNumber: v.disk.record.Number, StartingOffset: v.offset, Length: v.length}}))
+			{DiskNumber: v.disk.record.Number, StartingOffset: v.StartingOffset, Length: v.Length}}))
 	case win32.IOCTL_MOUNTDEV_QUERY_DEVICE_NAME:
 		return put(out, deviceside.MountdevName(v.deviceName()))
 	case win32.IOCTL_STORAGE_GET_DEVICE_NUMBER:
 		return put(out, cstruct.Encode(win32.StorageDeviceNumber{
-			DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.record.Number, PartitionNumber: v.number,
+			DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: v.disk.record.Number, PartitionNumber: v.Number,
 		}))
 	case win32.IOCTL_DISK_GET_LENGTH_INFO:
 		return put(out, cstruct.Encode(v.knownLength()))
@@ -135,7 +135,7 @@ func (h *volumeHandle) span() (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	return span{v.disk, v.offset, v.length}, nil
+	return span{v.disk, v.StartingOffset, v.Length}, nil
 }
 
 // Flush implements kernel.Handle. The host decides when the files of drivers in the volume's directory reach its disk;

@@ -28,7 +28,7 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
 		return err
 	}
 	if len(p.Names) == 0 {
-		return n.setLetter(p, v.id)
+		return n.setLetter(p, v.ID)
 	}
 	const onShare = win32.ERROR_INVALID_PARAMETER // volumes are mounted on local file systems
 	if p.UNC {
@@ -54,13 +54,13 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
 	}
 	// The record comes first: a record without a mount point is dropped at the next start, but a mount point without a
 	// record would never be found.
-	record := mountState{Volume: v.id, Host: h.content.id, Path: h.names()}
+	record := mountState{Volume: v.ID, Host: h.content.id, Path: h.names()}
 	if err := n.update(func(s *state) { s.dropMount(record); s.Mounts = append(s.Mounts, record) }); err != nil {
 		return err
 	}
 	substitute := ntpath.Prefix + strings.TrimPrefix(v.name(), ntpath.VerbatimPrefix)
 	r := win32.ReparsePoint{Tag: win32.IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: substitute}
-	err = n.host.SetReparse(h.self, r, 0)
+	err = n.host.SetReparse(h.self, r)
 	if err != nil {
 		err = errors.Join(err, h.forgetMount())
 	}

@@ -180,7 +180,7 @@ func TestForeignFileSystems(t *testing.T) {
 		"LUKS":  sector(func(s []byte) { copy(s, "LUKS\xba\xbe") }),
 	} {
 		d := firstData(n).disk
-		must(t, d.write([]ondisk.Block{{Offset: firstData(n).offset, Data: s}}))
+		must(t, d.write([]ondisk.Block{{Offset: firstData(n).StartingOffset, Data: s}}))
 		got, err := n.VolumeInformation(v)
 		if want == "ext4" || want == "LUKS" {
 			wantCode(t, want, err, win32.ERROR_UNRECOGNIZED_VOLUME)

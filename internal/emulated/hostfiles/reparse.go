@@ -28,19 +28,12 @@ func (e Entry) Reparse() (win32.ReparsePoint, error) {
 	return r, nil
 }
 
-// SetReparse turns an empty directory, or one that already has the same tag, into a reparse point.
-func (h *Host) SetReparse(dir *os.Root, r win32.ReparsePoint, had uint32) error {
-	if had != 0 && had != r.Tag {
-		return win32.ERROR_REPARSE_TAG_MISMATCH
-	}
+// SetReparse turns an empty directory, or a reparse point, into a reparse point.
+func (h *Host) SetReparse(dir *os.Root, r win32.ReparsePoint) error {
 	if err := CheckEmpty(dir); err != nil {
 		return err
 	}
-	data := r.Bytes()
-	if data == nil {
-		return win32.ERROR_INVALID_REPARSE_DATA
-	}
-	return h.WriteFileIn(dir, ReservedPrefix, reparseNew, data)
+	return h.WriteFileIn(dir, ReservedPrefix, reparseNew, r.Bytes())
 }
 
 // ClearReparse turns a reparse point back into an empty directory.

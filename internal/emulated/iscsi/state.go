@@ -270,7 +270,8 @@ func (p Endpoint) Win32() win32.ISCSITargetPortal {
 func (s State) RegisteredPortal(initiator string, port uint32, b []byte) (Endpoint, error) {
 	p, err := win32.ParseISCSITargetPortal(b)
 	name := Endpoint{p.Address, p.Socket}
-	if err != nil || initiator != "" || port != win32.ISCSI_ANY_INITIATOR_PORT || !slices.ContainsFunc(s.Registered, name.Same) {
+	if err != nil || initiator != "" || port != win32.ISCSI_ANY_INITIATOR_PORT ||
+		!slices.ContainsFunc(s.Registered, name.Same) {
 		return name, win32.ISDSC_PORTAL_NOT_FOUND
 	}
 	return name, nil
