@@ -88,6 +88,12 @@ func TestRebootForgetsLostSessions(t *testing.T) {
 	if s := sessionsNow(t, n); len(s) != 1 || s[0].TargetName != iqnChap {
 		t.Errorf("got %v, want the persistent session alone", s)
 	}
+	must(t, n.DropISCSISession(iqnChap))
+	must(t, n.LogInISCSITargetForGood(chapLogin("chap-secret-123"))) // which is remembered twice now
+	must(t, n.Reboot())
+	if s := sessionsNow(t, n); len(s) != 1 {
+		t.Errorf("got %v, want one session with a target", s)
+	}
 }
 
 func TestDropISCSISession(t *testing.T) {
