@@ -104,9 +104,9 @@ func (t *task) stuck(after time.Duration) bool {
 }
 
 // TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,
-// and refuses if that object is stuck. Until restore is called, a hang counts against that object.
+// and refuses if that object is stuck, as it refuses a change at the list of mappings. Until restore is called, a hang counts against that object.
 func (o *Operation) TrackObject(x Object) (restore func(), err error) {
-	if _, changes := o.kind.(*call); !changes {
+	if _, changes := o.kind.(*call); !changes || x.same(SMBMappings) && !o.Request.Undoes {
 		if err := o.runner.refuseStuck(x); err != nil {
 			return nil, err
 		}
