@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -145,14 +146,16 @@ func describePath(ctx context.Context, a *connection, args []string) ([]string, 
 	if !exists.GetExists() {
 		return []string{path + ": not there"}, nil
 	}
+	seen, _ := a.seen(ctx, admin.Part_PART_LINKS) // without an admin endpoint, the users are not known
+	users := doctor.UsersThrough(seen, path)
 	if id, err := a.volumeAt(ctx, path); err == nil {
-		return []string{path + ": the volume " + id + " is mounted there; its content is not touched"}, nil
+		return append([]string{path + ": the volume " + id + " is mounted there; its content is not touched"}, users...), nil
 	}
 	link, err := invoke(ctx, a, csiproxy.FilesystemClient.IsSymlink, &csiproxy.IsSymlinkRequest{Path: path})
 	if err == nil && link.GetIsSymlink() {
-		return []string{path + ": a link; what it leads to is not touched"}, nil
+		return append([]string{path + ": a link; what it leads to is not touched"}, users...), nil
 	}
-	return []string{path + ": a directory, or a link that leads nowhere"}, nil
+	return append([]string{path + ": a directory, or a link that leads nowhere"}, users...), nil
 }
 
 func describeTarget(ctx context.Context, a *connection, args []string) ([]string, error) {
@@ -161,7 +164,16 @@ func describeTarget(ctx context.Context, a *connection, args []string) ([]string
 	if len(r.GetDiskIDs()) == 0 {
 		return []string{"The target has given this node no disks."}, err
 	}
-	return []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}, err
+	lines := []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}
+	for _, id := range r.GetDiskIDs() {
+		number, _ := strconv.ParseUint(id, 10, 32) // as the agent writes them
+		disk, err := a.diskTree(ctx, uint32(number))
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, disk...)
+	}
+	return lines, nil
 }
 
 func describeService(ctx context.Context, a *connection, args []string) ([]string, error) {

@@ -142,6 +142,22 @@ func Users(seen *admin.GetFactsResponse, target string) []string {
 	return names
 }
 
+// UsersThrough names the pods and other paths that lead through a mount point or link.
+func UsersThrough(seen *admin.GetFactsResponse, path string) (names []string) {
+	links := linksOf(seen)
+	at := links[winpath.Fold(strings.TrimSuffix(path, `\`))]
+	for _, l := range seen.GetLinks() {
+		switch pod := podOf(l.GetPath()); {
+		case at == nil || isStaged(l.GetPath()) || !slices.Contains(links.follow(l.GetPath()), at):
+		case len(pod) > 0:
+			names = append(names, pod[0].Line)
+		case l != at:
+			names = append(names, "used by "+l.GetPath())
+		}
+	}
+	return names
+}
+
 // podsThrough names the pods whose paths lead through a link.
 func (r *report) podsThrough(l *admin.Link) (lines []Evidence) {
 	for _, u := range r.users[l.GetTarget()] {
