@@ -444,6 +444,10 @@ func TestServices(t *testing.T) {
 			[]string{"problem service-stopped: install the Windows feature that has the service LanmanWorkstation"}},
 		"disabled": {service("LanmanWorkstation", "stopped", "disabled"),
 			[]string{"problem service-stopped: sc.exe config LanmanWorkstation start= auto"}},
+		"paused": {service("LanmanWorkstation", "paused", "automatic"),
+			[]string{"problem service-stopped: sc.exe continue LanmanWorkstation"}},
+		"on its way": {service("LanmanWorkstation", "stop-pending", "automatic"), []string{"problem service-stopped: " +
+			"csi-proxyctl system service get LanmanWorkstation: what it is by now"}},
 		"no initiator, as by default": {service("MSiSCSI", "stopped", "manual"), nil},
 		"no initiator, though it should run": {service("MSiSCSI", "stopped", "automatic"),
 			[]string{"warning service-stopped: csi-proxyctl system service start MSiSCSI"}},

@@ -67,6 +67,11 @@ func startService(s Service) []string {
 	switch {
 	case !s.Installed:
 		return []string{"install the Windows feature that has the service " + s.Name}
+	case s.Status == "paused":
+		return []string{command("sc.exe continue %s", name)}
+	case strings.HasSuffix(s.Status, "-pending"):
+		return []string{command("csi-proxyctl system service get %s: what it is by now", name),
+			"if it stays so: drain and restart the node"}
 	case s.Start == "disabled":
 		return []string{auto, start}
 	case s.Start != "automatic":
