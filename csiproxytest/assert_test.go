@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest/internal/transcript"
 )
@@ -18,7 +17,7 @@ func TestAssertJournalShowsTheDifference(t *testing.T) {
 		n := csiproxytest.Start(tb, csiproxytest.Options{})
 		after := n.Newest()
 		for _, number := range []uint32{1, 99} {
-			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: number})
+			_, _ = by(t, n).GetDiskState(number)
 		}
 		n.AssertJournal(filepath.Join("testdata", "state.want"), csiproxytest.JournalPart{After: after, Method: "disk"})
 	})

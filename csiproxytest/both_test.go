@@ -8,10 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
@@ -23,15 +19,15 @@ func TestLifeOfADisk(t *testing.T) {
 	plugin, at := newPlugin(t, node), node.KubeletDir()+volumeDir
 	number := node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, SerialNumber: "vol-1", Page83: "Google  pd-1",
 		ReadOnly: true, Offline: true})
-	ids, err := node.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
-	if id := ids.GetDiskIDs()[number]; err != nil || id.GetPage83() != "Google  pd-1" {
+	on := by(t, node)
+	ids, err := on.ListDiskIDs()
+	if id := ids[number]; err != nil || id.GetPage83() != "Google  pd-1" {
 		t.Errorf("disk %d is %v, %v", number, id, err)
 	}
 	state := func(want bool) {
 		t.Helper()
-		now, err := node.Disk.GetDiskState(t.Context(), &diskapi.GetDiskStateRequest{DiskNumber: number})
-		if err != nil || now.GetIsOnline() != want {
-			t.Errorf("online: %v, %v, want %t", now, err, want)
+		if now, err := on.GetDiskState(number); err != nil || now != want {
+			t.Errorf("online: %t, %v, want %t", now, err, want)
 		}
 	}
 	state(false)
@@ -51,8 +47,7 @@ func TestLifeOfADisk(t *testing.T) {
 	state(true)
 	node.WriteFile(at+`\data`, "precious")
 	link := node.KubeletDir() + `\link`
-	if _, err := node.Filesystem.CreateSymlink(t.Context(),
-		&filesystemapi.CreateSymlinkRequest{SourcePath: at, TargetPath: link}); err != nil {
+	if err := on.CreateSymlink(at, link); err != nil {
 		t.Fatal(err)
 	}
 	if links := node.Links(node.KubeletDir()); !slices.Equal(links, []csiproxytest.Link{{Path: link, Target: at}}) {
@@ -60,10 +55,10 @@ func TestLifeOfADisk(t *testing.T) {
 	}
 
 	node.GrowDisk(number, 2<<30)
-	_, err = node.Volume.ResizeVolume(t.Context(), &volumeapi.ResizeVolumeRequest{VolumeId: volume})
-	stats, failed := node.Volume.GetVolumeStats(t.Context(), &volumeapi.GetVolumeStatsRequest{VolumeId: volume})
-	if err != nil || failed != nil || stats.GetTotalBytes() < 2<<30-64<<20 {
-		t.Errorf("the volume has %v, %v, %v", stats, err, failed)
+	err = on.ResizeVolume(volume, 0)
+	total, _, failed := on.GetVolumeStats(volume)
+	if err != nil || failed != nil || total < 2<<30-64<<20 {
+		t.Errorf("the volume has %d bytes, %v, %v", total, err, failed)
 	}
 	if err := plugin.Unstage(t.Context(), at); err != nil {
 		t.Fatal(err)
@@ -84,13 +79,12 @@ func TestLifeOfADisk(t *testing.T) {
 func TestFormattedDisk(t *testing.T) {
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	number := node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Formatted: true})
-	volumes, err := node.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: number})
-	if err != nil || len(volumes.GetVolumeIds()) != 1 {
+	on := by(t, node)
+	volumes, err := on.ListVolumesOnDisk(number)
+	if err != nil || len(volumes) != 1 {
 		t.Fatal(volumes, err)
 	}
-	formatted, err := node.Volume.IsVolumeFormatted(t.Context(),
-		&volumeapi.IsVolumeFormattedRequest{VolumeId: volumes.GetVolumeIds()[0]})
-	if err != nil || !formatted.GetFormatted() {
+	if formatted, err := on.IsVolumeFormatted(volumes[0]); err != nil || !formatted {
 		t.Error(formatted, err)
 	}
 }
@@ -101,12 +95,11 @@ func TestLifeOfAShare(t *testing.T) {
 	server := node.FileServer()
 	node.AddSMBShare(server.Name, "vol-2")
 	remote := `\\` + server.Name + `\vol-2`
-	request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: remote, Username: server.User, Password: "another one"}
-	if _, err := node.SMB.NewSmbGlobalMapping(t.Context(), request); err == nil {
+	on := by(t, node)
+	if err := on.NewSmbGlobalMapping(remote, "", server.User, "another one"); err == nil {
 		t.Error("the share is mapped with another password")
 	}
-	request.Password = server.Password
-	if _, err := node.SMB.NewSmbGlobalMapping(t.Context(), request); err != nil {
+	if err := on.NewSmbGlobalMapping(remote, "", server.User, server.Password); err != nil {
 		t.Fatal(err)
 	}
 	mapped := func() bool {
@@ -116,8 +109,7 @@ func TestLifeOfAShare(t *testing.T) {
 	if !mapped() {
 		t.Errorf("the mappings are %v", node.Mappings())
 	}
-	if _, err := node.SMB.RemoveSmbGlobalMapping(t.Context(),
-		&smbapi.RemoveSmbGlobalMappingRequest{RemotePath: remote}); err != nil {
+	if err := on.RemoveSmbGlobalMapping(remote); err != nil {
 		t.Error(err)
 	}
 	node.WaitFor(func() bool { return !mapped() })
@@ -131,17 +123,16 @@ func TestOtherDisks(t *testing.T) {
 	}
 	node := csiproxytest.Start(t, csiproxytest.Options{})
 	own := node.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30})
-	ids, err := node.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
+	on := by(t, node)
+	ids, err := on.ListDiskIDs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for number := range ids.GetDiskIDs() {
-		_, err := node.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: number})
-		if (err == nil) != (number == own) {
+	for number := range ids {
+		if err := on.PartitionDisk(number); (err == nil) != (number == own) {
 			t.Errorf("disk %d, where the test attached %d: %v", number, own, err)
 		}
-		_, err = node.Disk.SetDiskState(t.Context(), &diskapi.SetDiskStateRequest{DiskNumber: number})
-		if (err == nil) != (number == own) {
+		if err := on.SetDiskState(number, false); (err == nil) != (number == own) {
 			t.Errorf("disk %d, where the test attached %d, offline: %v", number, own, err)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	diskv1 "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	diskbeta "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1beta3"
 	oldapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1alpha1"
-	smbv1 "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	diskgroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1"
 	betagroup "github.com/kubernetes-csi/csi-proxy/client/groups/disk/v1beta3"
 	oldgroup "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1alpha1"
@@ -74,14 +73,11 @@ func TestFailedTestShowsTheJournal(t *testing.T) {
 	log, failed := run(t, func(tb testing.TB) {
 		n := csiproxytest.Start(tb, csiproxytest.Options{})
 		n.SetSMBPassword("csi", password)
-		_, err := n.SMB.NewSmbGlobalMapping(t.Context(), &smbv1.NewSmbGlobalMappingRequest{
-			RemotePath: `\\fs.emulated\share`, Username: `EMULATED\csi`, Password: password,
-		})
-		if err != nil {
+		if err := by(t, n).NewSmbGlobalMapping(`\\fs.emulated\share`, "", `EMULATED\csi`, password); err != nil {
 			tb.Errorf("mapping: %v", err)
 		}
-		_, _ = n.Disk.ListDiskIDs(t.Context(), &diskv1.ListDiskIDsRequest{})
-		_, err = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 99})
+		_, _ = by(t, n).ListDiskIDs()
+		_, err := by(t, n).GetDiskState(99)
 		tb.Errorf("the driver's own assertion: %v", err)
 	})
 	if !failed || strings.Contains(log, "mapping:") {
@@ -116,8 +112,8 @@ func TestReportIsShort(t *testing.T) {
 	log, _ := run(t, func(tb testing.TB) {
 		n := csiproxytest.Start(tb, csiproxytest.Options{})
 		for range 120 {
-			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 1})
-			_, _ = n.Disk.GetDiskState(t.Context(), &diskv1.GetDiskStateRequest{DiskNumber: 99})
+			_, _ = by(t, n).GetDiskState(1)
+			_, _ = by(t, n).GetDiskState(99)
 		}
 		for range 20 {
 			n.AttachDisk(csiproxytest.Disk{SizeBytes: 64 << 20, Formatted: true})
@@ -144,7 +140,7 @@ func TestGivenLogger(t *testing.T) {
 	log, _ := run(t, func(tb testing.TB) {
 		logger := funcr.New(func(_, args string) { lines.WriteString(args) }, funcr.Options{Verbosity: 2})
 		n := csiproxytest.Start(tb, csiproxytest.Options{Logger: logger})
-		_, _ = n.Disk.Rescan(t.Context(), &diskv1.RescanRequest{})
+		_ = by(t, n).Rescan()
 	})
 	if log != "" || !strings.Contains(lines.String(), "/v1.Disk/Rescan") {
 		t.Errorf("the test got %q, the logger %q", log, lines.String())
@@ -228,10 +224,7 @@ func TestHangReleaseAndReboot(t *testing.T) {
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	rescan := func() <-chan error {
 		done := make(chan error, 1)
-		go func() {
-			_, err := n.Disk.Rescan(t.Context(), &diskv1.RescanRequest{})
-			done <- err
-		}()
+		go func() { done <- by(t, n).Rescan() }()
 		return done
 	}
 	reached, release := n.Hang(csiproxytest.Calls{Function: "ReenumerateDevices", Times: 1})

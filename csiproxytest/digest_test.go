@@ -5,7 +5,6 @@ package csiproxytest_test
 import (
 	"testing"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
@@ -17,7 +16,7 @@ func TestDiskDigest(t *testing.T) {
 	}
 	partition := func() {
 		t.Helper()
-		if _, err := n.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1}); err != nil {
+		if err := by(t, n).PartitionDisk(1); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	systemapi "github.com/kubernetes-csi/csi-proxy/client/api/system/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
 
@@ -88,12 +87,12 @@ func TestSnapshots(t *testing.T) {
 
 func serial(t testing.TB, n *csiproxytest.Node) string {
 	t.Helper()
-	r, err := n.System.GetBIOSSerialNumber(t.Context(), &systemapi.GetBIOSSerialNumberRequest{})
+	serial, err := by(t, n).GetBIOSSerialNumber()
 	if status.Code(err) == codes.Unavailable { // as at a reboot: it was on the connection that Restore has cut
-		r, err = n.System.GetBIOSSerialNumber(t.Context(), &systemapi.GetBIOSSerialNumberRequest{})
+		serial, err = by(t, n).GetBIOSSerialNumber()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.GetSerialNumber()
+	return serial
 }

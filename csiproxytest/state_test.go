@@ -3,13 +3,13 @@
 package csiproxytest_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
-	iscsiapi "github.com/kubernetes-csi/csi-proxy/client/api/iscsi/v1alpha2"
-	smbv1 "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // The state of a node can be asked for without its journal, even while its Windows hangs.
@@ -21,22 +21,14 @@ func TestState(t *testing.T) {
 	if err := newPlugin(t, n).Stage(t.Context(), "vol-1", staging); err != nil {
 		t.Fatal(err)
 	}
-	portal := &iscsiapi.TargetPortal{TargetAddress: "192.0.2.10"}
-	link := n.KubeletDir() + `\pods\link`
-	ctx := t.Context()
-	for _, err := range []error{
-		done(n.SMB.NewSmbGlobalMapping(ctx, &smbv1.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
-			Username: "alice", Password: "a-password"})),
-		done(n.ISCSI.AddTargetPortal(ctx, &iscsiapi.AddTargetPortalRequest{TargetPortal: portal})),
-		done(n.ISCSI.DiscoverTargetPortal(ctx, &iscsiapi.DiscoverTargetPortalRequest{TargetPortal: portal})),
-		done(n.ISCSI.ConnectTarget(ctx,
-			&iscsiapi.ConnectTargetRequest{TargetPortal: portal, Iqn: "iqn.2026-01.emulated:open"})),
-		done(n.Filesystem.CreateSymlink(ctx,
-			&filesystemapi.CreateSymlinkRequest{SourcePath: staging, TargetPath: link})),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	link, on := n.KubeletDir()+`\pods\link`, by(t, n)
+	if err := errors.Join(
+		on.NewSmbGlobalMapping(`\\fs.emulated\share`, "", "alice", "a-password"),
+		on.AddTargetPortal(calls.Array),
+		on.ConnectTarget("iqn.2026-01.emulated:open"),
+		on.CreateSymlink(staging, link),
+	); err != nil {
+		t.Fatal(err)
 	}
 	newest := n.Newest()
 	n.Hang(csiproxytest.Calls{Function: "SMBGlobalMappings"})
@@ -60,17 +52,21 @@ func TestState(t *testing.T) {
 	}
 }
 
-func done[T any](_ T, err error) error { return err }
+// by returns the calls of a node's clients.
+func by(t testing.TB, n *csiproxytest.Node) *calls.Calls {
+	t.Helper()
+	return calls.By(t.Context(), func() *csiproxy.Client {
+		return &csiproxy.Client{Disk: n.Disk, Filesystem: n.Filesystem, ISCSI: n.ISCSI, SMB: n.SMB, System: n.System,
+			Volume: n.Volume}
+	})
+}
 
 func TestWait(t *testing.T) {
 	t.Parallel()
 	n := csiproxytest.Start(t, csiproxytest.Options{})
 	after := n.Newest()
 	done := make(chan error, 1)
-	go func() {
-		_, err := n.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: n.KubeletDir() + `\pods\p`})
-		done <- err
-	}()
+	go func() { done <- mkdir(t.Context(), n) }()
 	if call := n.Wait(csiproxytest.Query{After: after, Method: "filesystem/Mkdir"}); call.GetSequence() <= after {
 		t.Errorf("got %v", call)
 	}

@@ -14,12 +14,10 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
-	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
-	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
-	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 // start opens an emulated node in process.
@@ -44,14 +42,14 @@ func start(t *testing.T, o Options) *Node {
 
 // TestCalls: a call works, and the caller's messages stay its own.
 func TestCalls(t *testing.T) {
-	c := start(t, Options{}).Client()
-	ids, err := c.Disk.ListDiskIDs(t.Context(), &diskapi.ListDiskIDsRequest{})
-	if err != nil || len(ids.GetDiskIDs()) != 3 {
+	n := start(t, Options{})
+	ids, err := calls.By(t.Context(), n.Client).ListDiskIDs()
+	if err != nil || len(ids) != 3 {
 		t.Fatalf("ListDiskIDs = %v, %v, want the three disks of the default scenario", ids, err)
 	}
 	request := &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`, Username: "csi",
 		Password: "csi-password"}
-	if _, err := c.SMB.NewSmbGlobalMapping(t.Context(), request); err != nil {
+	if _, err := n.Client().SMB.NewSmbGlobalMapping(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
 	if request.GetPassword() != "csi-password" {
@@ -61,19 +59,19 @@ func TestCalls(t *testing.T) {
 
 // TestSamePolicy: a request that an agent refuses is refused in process, with the same code, reason and text.
 func TestSamePolicy(t *testing.T) {
-	c := start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}}).Client()
-	_, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: `C:\Windows\x`})
+	c := calls.By(t.Context(), start(t, Options{WorkingDirs: []string{`C:\Windows\System32`}}).Client)
+	err := c.Mkdir(`C:\Windows\x`)
 	if !errors.Is(err, csiproxy.ErrOutsideWorkingDirs) || status.Code(err) != codes.InvalidArgument {
 		t.Errorf("Mkdir in C:\\Windows: %v, want ErrOutsideWorkingDirs and InvalidArgument", err)
 	}
 	for _, dir := range []string{`C:\Windows\System32\x`, `C:\var\lib\kubelet\x`} {
-		if _, err := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: dir}); err != nil {
+		if err := c.Mkdir(dir); err != nil {
 			t.Errorf("Mkdir(%s): %v", dir, err)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Disk.Rescan(ended, &diskapi.RescanRequest{}); status.Code(err) != codes.Canceled {
+	if err := c.Within(ended).Rescan(); status.Code(err) != codes.Canceled {
 		t.Errorf("a cancelled call: %v, want Canceled", err)
 	}
 }
@@ -81,9 +79,8 @@ func TestSamePolicy(t *testing.T) {
 // TestAudit: a failed call leaves a line that names the caller, and no secret.
 func TestAudit(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	c := start(t, Options{Logger: logger}).Client()
-	_, err := c.SMB.NewSmbGlobalMapping(t.Context(), &smbapi.NewSmbGlobalMappingRequest{RemotePath: `\\fs.emulated\share`,
-		Username: "csi", Password: "hunter2"})
+	c := calls.By(t.Context(), start(t, Options{Logger: logger}).Client)
+	err := c.NewSmbGlobalMapping(`\\fs.emulated\share`, "", calls.User, "hunter2")
 	if !errors.Is(err, csiproxy.ErrCredentials) {
 		t.Fatalf("a wrong password: %v", err)
 	}
@@ -106,24 +103,17 @@ func TestAudit(t *testing.T) {
 func TestEraseOnFormat(t *testing.T) {
 	const mount = `C:\var\lib\kubelet\mount`
 	for _, erase := range []bool{false, true} {
-		c := start(t, Options{EraseOnFormat: erase}).Client()
-		_, err := c.Disk.PartitionDisk(t.Context(), &diskapi.PartitionDiskRequest{DiskNumber: 1})
-		volumes, listErr := c.Volume.ListVolumesOnDisk(t.Context(), &volumeapi.ListVolumesOnDiskRequest{DiskNumber: 1})
+		c := calls.By(t.Context(), start(t, Options{EraseOnFormat: erase}).Client)
+		err := c.PartitionDisk(1)
+		volumes, listErr := c.ListVolumesOnDisk(1)
 		if err := errors.Join(err, listErr); err != nil {
 			t.Fatal(err)
 		}
-		id := volumes.GetVolumeIds()[0]
-		format := func() error {
-			_, err := c.Volume.FormatVolume(t.Context(), &volumeapi.FormatVolumeRequest{VolumeId: id})
-			return err
-		}
-		err = format()
-		_, mountErr := c.Volume.MountVolume(t.Context(), &volumeapi.MountVolumeRequest{VolumeId: id, TargetPath: mount})
-		_, mkdirErr := c.Filesystem.Mkdir(t.Context(), &filesystemapi.MkdirRequest{Path: mount + `\data`})
-		if err := errors.Join(err, mountErr, mkdirErr); err != nil {
+		id := volumes[0]
+		if err := errors.Join(c.FormatVolume(id), c.MountVolume(id, mount), c.Mkdir(mount+`\data`)); err != nil {
 			t.Fatal(err)
 		}
-		if err := format(); (err == nil) != erase || !erase && !errors.Is(err, csiproxy.ErrVolumeNotEmpty) {
+		if err := c.FormatVolume(id); (err == nil) != erase || !erase && !errors.Is(err, csiproxy.ErrVolumeNotEmpty) {
 			t.Errorf("erase=%t: FormatVolume = %v", erase, err)
 		}
 	}
