@@ -12,6 +12,8 @@ import (
 	"testing"
 )
 
+const modulePath = "github.com/kubernetes-csi/csi-proxy/client"
+
 // TestDependencies keeps the module light: drivers take all that it imports.
 func TestDependencies(t *testing.T) {
 	allowed := []string{

@@ -20,9 +20,9 @@
 // an [UnsupportedError]. A method of the kind Alone also needs a row `only("v9", …)` in the group's table in
 // internal/agent/node, and its operation. The agent makes an endpoint for every version in the tables.
 //
-// Record it. The test of client/api prints the entry for testdata/contract.json; raise counts there. `go test -update
-// .` in client writes exported.txt, `go test ./versions -update` the listing. Two fields that mean the same under two
-// names go into renamed in shape_test.go. testdata/addition is such a version.
+// Record it. The test of client/api prints the entry for testdata/contract.json; raise counts there. `go test
+// ./hack/conventions -update` writes exported.txt, `go test ./versions -update` in client the listing. Two fields that
+// mean the same under two names go into renamed in shape_test.go. testdata/addition is such a version.
 //
 // # A new hub, a new group
 //
