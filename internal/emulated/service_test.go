@@ -89,7 +89,6 @@ func TestServiceFailures(t *testing.T) {
 		services.Spec{Name: "disabled", StartType: services.Disabled},
 		services.Spec{Name: "above-disabled", Dependencies: []string{"disabled"}},
 		services.Spec{Name: "orphan", Dependencies: []string{"+group", "nowhere"}},
-		services.Spec{Name: "kept", Running: true, Unstoppable: true},
 		services.Spec{Name: "base", Running: true},
 		services.Spec{Name: "above", Running: true, Dependencies: []string{"BASE", "+group"}},
 	)})
@@ -97,10 +96,8 @@ func TestServiceFailures(t *testing.T) {
 		err  error
 		want win32.Errno
 	}{
-		"start disabled":          {n.StartService("disabled"), win32.ERROR_SERVICE_DISABLED},
 		"start above disabled":    {n.StartService("above-disabled"), win32.ERROR_SERVICE_DEPENDENCY_FAIL},
 		"start without what it's": {n.StartService("orphan"), win32.ERROR_SERVICE_DEPENDENCY_DELETED},
-		"stop unstoppable":        {n.StopService("kept"), win32.ERROR_INVALID_SERVICE_CONTROL},
 		"stop below a running":    {n.StopService("base"), win32.ERROR_DEPENDENT_SERVICES_RUNNING},
 		"start unknown":           {n.StartService("nobody"), win32.ERROR_SERVICE_DOES_NOT_EXIST},
 		"stop unknown":            {n.StopService("nobody"), win32.ERROR_SERVICE_DOES_NOT_EXIST},
@@ -148,24 +145,6 @@ func TestDependentServices(t *testing.T) {
 	}
 	if got := dependents(t, n, "top"); len(got) != 0 {
 		t.Errorf("dependents of a service without dependents: %q", got)
-	}
-}
-
-func TestServiceThatStopsAgain(t *testing.T) {
-	n := openNode(t, t.TempDir(), Options{Scenario: withServices(
-		services.Spec{Name: "broken", PendingQueries: 1, StartExitCode: uint32(win32.ERROR_SERVICE_SPECIFIC_ERROR),
-			StartServiceExitCode: 42},
-		services.Spec{Name: "above", Dependencies: []string{"broken"}, PendingQueries: 1},
-	)})
-	must(t, n.StartService("above"))
-	if diff := cmp.Diff(states(t, n, "above", 2), inStates{starting, stopped}); diff != "" {
-		t.Errorf("states (-got +want):\n%s", diff)
-	}
-	if s := queryService(t, n, "broken"); s.ExitCode != 1066 || s.ServiceExitCode != 42 || s.ProcessID != 0 {
-		t.Errorf("broken: %+v", s)
-	}
-	if s := queryService(t, n, "above"); s.ExitCode != 1068 {
-		t.Errorf("above: %+v", s)
 	}
 }
 

@@ -60,25 +60,3 @@ func TestCreateAndDeleteAccounts(t *testing.T) {
 	must(t, n.RemoveSMBUser("alice"))
 	wantCode(t, "the session", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
 }
-
-func TestDroppedSessionWakesByUse(t *testing.T) {
-	n := smbNode(t)
-	must(t, mapShare(n, emulatedShare, "csi", "csi-password"))
-	h, err := openShare(n, emulatedShare)
-	must(t, err)
-	must(t, n.DropSMBSessions("FS.emulated"))
-	wantCode(t, "an open file", second(h.AccessList()), errShareGone)
-	status := func() uint32 {
-		t.Helper()
-		mappings, err := n.SMBGlobalMappings()
-		must(t, err)
-		return mappings[0].Status
-	}
-	if got := status(); got != win32.SMB_MAPPING_DISCONNECTED {
-		t.Errorf("dropped: got %d", got)
-	}
-	must(t, shareCode(n, emulatedShare))
-	if got := status(); got != win32.SMB_MAPPING_OK {
-		t.Errorf("used again: got %d", got)
-	}
-}

@@ -4,8 +4,6 @@ package node
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,39 +62,6 @@ func newVolume(t *testing.T, n *Node) string {
 	return ids[0]
 }
 
-// TestFormatAwaitsTheProvider: the volume of a new partition is formatted as soon as Windows' storage provider has
-// learned of it. Its cache is refreshed, and the volume is looked at, before each attempt.
-func TestFormatAwaitsTheProvider(t *testing.T) {
-	for _, late := range []win32.Errno{
-		kernel.StorageCacheOutOfDate, kernel.StorageNotInCache, kernel.StorageDiskOffline, win32.ERROR_WRITE_PROTECT,
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			k := emulate(t, emulated.Options{})
-			var calls []string
-			n := newNode(t, &unformattable{Node: k, refusal: late, succeeds: 3}, Config{
-				Interceptor: func(_ context.Context, call kernel.Call, do func() error) error {
-					if slices.Contains([]string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}, call.Function) {
-						calls = append(calls, call.Function)
-					}
-					return do()
-				}})
-			id := newVolume(t, n)
-			calls = nil
-			if err := by(t.Context(), n).FormatVolume(id); err != nil {
-				t.Fatalf("%d: %v", late, err)
-			}
-			if len(calls) < 8 {
-				t.Errorf("%d: the calls were %q, want several attempts", late, calls)
-			}
-			for i, call := range calls {
-				if want := []string{"VolumeInformation", "FormatVolume", "UpdateStorageCache"}[i%3]; call != want {
-					t.Fatalf("%d: the calls were %q", late, calls)
-				}
-			}
-		})
-	}
-}
-
 // TestNewVolumeIsNotReadyAtOnce: a volume that has just arrived is asked for its file system again.
 func TestNewVolumeIsNotReadyAtOnce(t *testing.T) {
 	for _, code := range []win32.Errno{win32.ERROR_NOT_READY, win32.ERROR_INVALID_PARAMETER} {
@@ -151,11 +116,7 @@ func TestFormatThatIsRefused(t *testing.T) {
 				id := newVolume(t, n)
 				u.attributes = test.attributes
 				begin := time.Now()
-				var e *errdefs.Error
-				if err := by(t.Context(), n).FormatVolume(id); !errors.As(err, &e) || e.Class != test.class ||
-					e.Reason != test.reason {
-					t.Errorf("got %+v, want class %d and %s", e, test.class, test.reason)
-				}
+				wantError(t, by(t.Context(), n).FormatVolume(id), test.class, test.reason)
 				if took := time.Since(begin); (u.attempts > 1) != (test.repeated > 0) || took < test.repeated ||
 					took > test.repeated+time.Second {
 					t.Errorf("%d attempts in %v", u.attempts, took)

@@ -292,11 +292,7 @@ func TestReplacedWhileMounting(t *testing.T) {
 			other = volumes[1]
 			var log bytes.Buffer
 			ctx := klog.NewContext(t.Context(), textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log))))
-			var e *errdefs.Error
-			if err := by(ctx, n).MountVolume(volumes[0], leafPath); !errors.As(err, &e) ||
-				e.Class != errdefs.FailedPrecondition || e.Reason != c.reason {
-				t.Errorf("MountVolume: %v, want %s", err, c.reason)
-			}
+			wantError(t, by(ctx, n).MountVolume(volumes[0], leafPath), errdefs.FailedPrecondition, c.reason)
 			for _, text := range []string{leafPath, volumes[0], strings.ReplaceAll(c.there, "OTHER", other)} {
 				if !strings.Contains(log.String(), strings.Trim(strconv.Quote(text), `"`)) {
 					t.Errorf("the log does not name %s:\n%s", text, &log)

@@ -130,10 +130,7 @@ func TestVolumeThatMoves(t *testing.T) {
 			must(t, err)
 			must(t, k.GrowDisk(1, 11<<30))
 			m.volume, m.extents = ids[0], win32.VolumeDiskExtents{{DiskNumber: 2, StartingOffset: 1 << 20, Length: 1 << 30}}
-			var e *errdefs.Error
-			if err := call(n, ids[0]); !errors.As(err, &e) || e.Class != errdefs.Unavailable || e.Reason != reason.DiskChanged {
-				t.Errorf("got %v, want %s", err, reason.DiskChanged)
-			}
+			wantError(t, call(n, ids[0]), errdefs.Unavailable, reason.DiskChanged)
 			if paths, err := k.VolumePathNames(ids[0]); len(paths) > 0 || err != nil {
 				t.Errorf("it is mounted at %q, %v", paths, err)
 			}
