@@ -221,7 +221,9 @@ func listVolumesCommand(a *connection) *cobra.Command {
 	})
 }
 
-func plainVolumes(ids []string) answer { return answer{value: ids, rows: ids, names: ids, lists: true} }
+func plainVolumes(ids []string) answer {
+	return answer{value: ids, rows: ids, names: append([]string{}, ids...), lists: true}
+}
 
 // volumes lists volumes of the tree: those of a list or, if it is nil, all.
 func (a *connection) volumes(ctx context.Context, ids []string) (answer, error) {
@@ -252,7 +254,7 @@ func (a *connection) volumes(ctx context.Context, ids []string) (answer, error) 
 	if len(list) == 0 && len(tree.Unknown) > 0 {
 		list = nil
 	}
-	found.names, found.value = found.rows, map[string]any{"volumes": list}
+	found.names, found.value = append(found.names, found.rows...), map[string]any{"volumes": list}
 	return found, nil
 }
 
