@@ -18,6 +18,7 @@ import (
 	admin "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/doctor"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
@@ -219,7 +220,7 @@ func TestPolicyOfOperators(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range policy.Methods() {
+	for _, method := range faults.Methods() {
 		if err := rule.Method(method); err != nil {
 			t.Error(err)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/terminal"
 )
 
@@ -91,8 +92,8 @@ code 5.`
 		if err := errors.Join(refusals...); err != nil {
 			return failedWith(codes.PermissionDenied, err.Error())
 		}
-		return a.printAnswer(c, answer{value: map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line()},
-			rows: []string{fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line())}})
+		return a.printAnswer(c, answer{value: map[string]any{"allowed": true, "rule": r.Name(), "line": r.Line},
+			rows: []string{fmt.Sprintf("allowed by the rule %q, line %d", r.Name(), r.Line)}})
 	}
 	return c
 }
@@ -119,7 +120,7 @@ func readPolicy(file string, working winpath.WorkingDirs, stderr io.Writer) (*po
 // outside names the directories of rules outside every working directory, where calls are refused all the same.
 func outside(p *policy.Policy, working winpath.WorkingDirs) (warnings []string) {
 	for _, r := range p.Rules() {
-		for _, text := range r.Summary().Directories {
+		for _, text := range summaryOf(r).Directories {
 			dir, err := winpath.NewWorkingDirs([]string{text})
 			if err != nil || len(working.Dirs()) == 0 {
 				continue
@@ -130,7 +131,7 @@ func outside(p *policy.Policy, working winpath.WorkingDirs) (warnings []string) 
 				return below
 			}) {
 				warnings = append(warnings, fmt.Sprintf("line %d: the rule %q allows %s, which is in no working directory: calls "+
-					"are refused there; see -working-dir", r.Line(), r.Name(), text))
+					"are refused there; see -working-dir", r.Line, r.Name(), text))
 			}
 		}
 	}
@@ -178,7 +179,7 @@ func parseMethod(text string) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	all := slices.DeleteFunc(policy.Methods(), func(path string) bool { return !m.Match(path) })
+	all := slices.DeleteFunc(faults.Methods(), func(path string) bool { return !m.Match(path) })
 	if len(all) != 1 {
 		return "", fmt.Errorf("%q is not one method of the API, such as volume/v1/FormatVolume", text)
 	}
@@ -186,10 +187,10 @@ func parseMethod(text string) (path string, err error) {
 }
 
 func (a *connection) printRules(c *cobra.Command, p *policy.Policy) error {
-	found := answer{value: map[string]any{"rules": namesOf(p.Rules(), (*policy.Rule).Summary)}, names: []string{},
+	found := answer{value: map[string]any{"rules": namesOf(p.Rules(), summaryOf)}, names: []string{},
 		rows: []string{"LINE\tRULE\tCLIENTS\tMETHODS\tBELOW\tOTHER"}}
 	for _, r := range p.Rules() {
-		s := r.Summary()
+		s := summaryOf(r)
 		found.names = append(found.names, fmt.Sprint(s.Line))
 		columns := [][]string{{fmt.Sprint(s.Line)}, {s.Name}, s.Clients, wrapped(s.Methods), s.Directories, s.Others}
 		for row := 0; row == 0 || slices.ContainsFunc(columns, func(of []string) bool { return row < len(of) }); row++ {
@@ -221,7 +222,7 @@ func wrapped(words []string) (lines []string) {
 }
 
 func (a *connection) printMethods(c *cobra.Command, r *policy.Rule) error {
-	found := table("methods", "METHOD\tRULE "+r.Name(), policy.Methods(), func(path string) (any, []any) {
+	found := table("methods", "METHOD\tRULE "+r.Name(), faults.Methods(), func(path string) (any, []any) {
 		method, allowed := policy.Written(path), r.Method(path) == nil
 		return map[string]any{"method": method, "allowed": allowed}, []any{method, choose(allowed, "allows", "refuses")}
 	})

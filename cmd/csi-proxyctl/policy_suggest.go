@@ -21,9 +21,11 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/kubeletpath"
 	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 )
 
 // An auditEntry holds the fields of an audit log's line that a policy depends on.
@@ -69,7 +71,7 @@ type suggestedClient struct {
 const maxAuditLine = 1 << 20
 
 func suggestPolicy(log io.Reader) (*suggestion, error) {
-	s, all := &suggestion{}, policy.Methods()
+	s, all := &suggestion{}, faults.Methods()
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, maxAuditLine)
 	for number := 1; lines.Scan(); number++ {
@@ -101,7 +103,7 @@ func (s *suggestion) add(e auditEntry) bool {
 	if !ok {
 		return false
 	}
-	request, err := node.RequestAt(e.Method, func(message any) error {
+	request, err := newestRequest(e.Method, func(message any) error {
 		text := protojson.UnmarshalOptions{DiscardUnknown: true}
 		return text.Unmarshal(e.Request, message.(proto.Message)) //nolint:forcetypeassert // the API's messages are
 	})
@@ -115,6 +117,22 @@ func (s *suggestion) add(e auditEntry) bool {
 		return nil
 	})
 	return true
+}
+
+// newestRequest returns the newest version's request for a request of the method at a path on the wire, of any version,
+// which decode reads.
+func newestRequest(path string, decode func(any) error) (proto.Message, error) {
+	m, _ := node.MethodAt(path)
+	request := m.NewRequest()
+	at, _ := versions.ParsePath(path)
+	for _, g := range versions.Groups() {
+		for _, r := range g.Of(at.Version) {
+			if g.Name == at.Group && r.Method == at.Method && r.Mapping != nil {
+				return request, r.Mapping.RequestUp(decode, request)
+			}
+		}
+	}
+	return request, decode(request)
 }
 
 // client returns the caller's properties that stay the same after a restart.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,5 +30,23 @@ func TestDirectoriesOutside(t *testing.T) {
 	}
 	if got := outside(p, winpath.WorkingDirs{}); got != nil {
 		t.Errorf("without working directories: got %q", got)
+	}
+}
+
+func TestClientsOfASummary(t *testing.T) {
+	p, err := policy.Parse("file", []byte(`apiVersion: csi-proxy/v1alpha1
+kind: Policy
+rules:
+- name: a
+  clients: [{any: true}, {uid: 7}, {image: 'C:\d\', container: none}, {image: 'C:\', container: none}, {image: 'C:\a.exe', container: none}]
+  methods: [read]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"any=true", "uid=7", `image=C:\d\, container=none`, `image=C:\, container=none`,
+		`image=C:\a.exe, container=none`}
+	if got := summaryOf(p.Rules()[0]).Clients; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
 )
@@ -28,7 +27,7 @@ func complete(c *cobra.Command, flag string, values ...string) {
 // completeCalls completes the flags that select calls by their function or their method.
 func completeCalls(c *cobra.Command) {
 	complete(c, "function", kernel.Functions()...)
-	complete(c, "method", faults.Masks(policy.Methods())...)
+	complete(c, "method", faults.Masks(faults.Methods())...)
 }
 
 // plainUsages takes the backquotes, which mark a value's name in the help, out of the usages of all flags. Cobra

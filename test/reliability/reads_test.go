@@ -17,8 +17,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/faults"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/journal"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
@@ -60,7 +60,7 @@ func TestReadsChangeNothing(t *testing.T) {
 		"iqn":        {caller.OpenTarget},
 	}
 	connection := w.node.Agent.Local()
-	for _, path := range policy.Methods() {
+	for _, path := range faults.Methods() {
 		if m, _ := node.MethodAt(path); !m.Reads {
 			continue
 		}

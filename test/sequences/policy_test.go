@@ -65,8 +65,9 @@ func TestUnderTheSuggestedPolicy(t *testing.T) {
 				t.Fatalf("%v\n%s", err, text)
 			}
 			s.live(t, disturbance{policy: p}, nil).whole(t)
-			for _, dir := range p.Rules()[0].Summary().Directories {
-				if !strings.HasSuffix(dir, `\pods`) && !strings.HasSuffix(dir, `\plugins\kubernetes.io\csi\driver`) {
+			for _, dir := range p.Rules()[0].File.Directories {
+				if !strings.HasSuffix(string(dir), `\pods`) &&
+					!strings.HasSuffix(string(dir), `\plugins\kubernetes.io\csi\driver`) {
 					t.Errorf("the suggestion allows %s", dir)
 				}
 			}

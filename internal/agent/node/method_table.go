@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
@@ -27,22 +26,15 @@ func tables() map[string][]Method {
 type known struct {
 	all    []Method
 	byName map[string]Method // a name is that of one method of all groups
-	byPath map[string]served // on the wire, in each version
+	byPath map[string]Method // on the wire, in each version
 	means  map[protoreflect.FullName]Meaning
 	err    error
-}
-
-// served is a method as a version has it.
-type served struct {
-	Method
-
-	mapping *versions.Mapping // nil: the messages have the same encoding
 }
 
 var methods = sync.OnceValue(func() known { return knownOf(tables()) })
 
 func knownOf(rows map[string][]Method) (k known) {
-	k = known{byName: map[string]Method{}, byPath: map[string]served{}, means: map[protoreflect.FullName]Meaning{}}
+	k = known{byName: map[string]Method{}, byPath: map[string]Method{}, means: map[protoreflect.FullName]Meaning{}}
 	for _, g := range slices.Sorted(maps.Keys(rows)) {
 		for _, m := range rows[g] {
 			m.Group = g
@@ -54,13 +46,12 @@ func knownOf(rows map[string][]Method) (k known) {
 	for _, g := range versions.Groups() {
 		for _, m := range k.all {
 			if m.Group == g.Name && m.OnlyIn == "" {
-				k.byPath["/"+g.ServiceName(g.Hub)+"/"+m.Name] = served{Method: m}
+				k.byPath["/"+g.ServiceName(g.Hub)+"/"+m.Name] = m
 			}
 		}
 		for _, version := range g.Versions() {
 			for _, r := range g.Of(version) {
-				m := k.byName[cmp.Or(r.Hub, r.Method)]
-				k.byPath["/"+g.ServiceName(version)+"/"+r.Method] = served{m, r.Mapping}
+				k.byPath["/"+g.ServiceName(version)+"/"+r.Method] = k.byName[cmp.Or(r.Hub, r.Method)]
 			}
 		}
 	}
@@ -115,22 +106,8 @@ func Methods() []Method { return slices.Clone(methods().all) }
 
 // MethodAt returns the method that a path on the wire leads to, of any version: "/v1.Disk/ListDiskIDs".
 func MethodAt(path string) (m Method, ok bool) {
-	at, ok := methods().byPath[path]
-	return at.Method, ok
-}
-
-// RequestAt returns the newest version's request for a request of the method at a path on the wire, of any version,
-// which decode reads.
-func RequestAt(path string, decode func(any) error) (proto.Message, error) {
-	at, ok := methods().byPath[path]
-	if !ok {
-		return nil, fmt.Errorf("the API has no method %s", path)
-	}
-	request := at.NewRequest()
-	if at.mapping != nil {
-		return request, at.mapping.RequestUp(decode, request)
-	}
-	return request, decode(request)
+	m, ok = methods().byPath[path]
+	return m, ok
 }
 
 // MethodPaths returns the paths on the wire of all methods of all versions, sorted.

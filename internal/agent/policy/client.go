@@ -12,33 +12,29 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
-// A client describes processes. Every field that is set must fit; what the system did not tell fits nothing.
+// A client is a ClientFile that has been checked.
 type client struct {
-	any       bool
-	sid       string
-	elevated  *bool
-	image     winpath.Path // a program, or the directory that programs are in; zero: not set
+	ClientFile
+
+	image     winpath.Path // zero: not set
 	directory bool         // image is a directory
-	container string       // an id, or anyContainer or transport.NoContainer
-	uid       *uint32
-	cgroup    string // a control group; with a slash at its end, those below
 }
 
 // anyContainer fits every process in a container.
 const anyContainer = "any"
 
 func (c client) matches(peer transport.Peer) bool {
-	if c.any {
+	if c.Any != nil {
 		return true
 	}
-	if c.uid != nil && (peer.UID == nil || int64(*peer.UID) != int64(*c.uid)) {
+	if c.UID != nil && (peer.UID == nil || int64(*peer.UID) != int64(*c.UID)) {
 		return false
 	}
-	if c.sid != "" && !strings.EqualFold(c.sid, peer.SID) {
+	if c.SID != "" && !strings.EqualFold(string(c.SID), peer.SID) {
 		return false
 	}
 	// Without a SID, the token could not be read, and Elevated means nothing.
-	if c.elevated != nil && (peer.SID == "" || peer.Elevated != *c.elevated) {
+	if c.Elevated != nil && (peer.SID == "" || peer.Elevated != *c.Elevated) {
 		return false
 	}
 	return c.inContainer(peer.Container) && c.runs(peer.Image) && c.inCgroup(peer.Container)
@@ -47,13 +43,13 @@ func (c client) matches(peer transport.Peer) bool {
 // inContainer reports whether a process runs in the described container. A rule for an image that names no container
 // means the node itself: within a container, any program can have any path.
 func (c client) inContainer(is string) bool {
-	switch c.container {
+	switch c.Container {
 	case "":
 		return c.image.IsZero() || is == transport.NoContainer
 	case anyContainer:
 		return is != "" && is != transport.NoContainer
 	}
-	return strings.EqualFold(c.container, is)
+	return strings.EqualFold(string(c.Container), is)
 }
 
 // runs reports whether the process's program is the described one. A short name or a path without a drive fits nothing.
@@ -68,20 +64,17 @@ func (c client) runs(image string) bool {
 	if !c.directory {
 		return is.Equal(c.image)
 	}
-	in, err := winpath.NewWorkingDirs([]string{c.image.String()})
-	if err != nil {
-		return false
-	}
-	_, rest, ok := in.Find(is)
+	rest, ok := is.Below(c.image)
 	return ok && len(rest) > 0
 }
 
 func (c client) inCgroup(is string) bool {
-	if c.cgroup == "" || c.cgroup == is {
+	cgroup := string(c.Cgroup)
+	if cgroup == "" || cgroup == is {
 		return true
 	}
 	// A group's name may hold anything but a slash, and a process outside the agent's own view has .. in its path.
-	return strings.HasSuffix(c.cgroup, "/") && strings.HasPrefix(is, c.cgroup) &&
+	return strings.HasSuffix(cgroup, "/") && strings.HasPrefix(is, cgroup) &&
 		!slices.Contains(strings.Split(is, "/"), "..")
 }
 
@@ -97,19 +90,6 @@ func Describe(peer transport.Peer) string {
 	known := words("sid", peer.SID, "elevated", elevated, "image", strings.ToValidUTF8(peer.Image, "\uFFFD"),
 		"uid", text(peer.UID), "cgroup", cgroup, "container", container)
 	return cmp.Or(known, "about which the system says nothing")
-}
-
-// String returns the description as a file has it.
-func (c client) String() string {
-	every, image := "", c.image.String()
-	if c.any {
-		every = "true"
-	}
-	if c.directory && !strings.HasSuffix(image, `\`) {
-		image += `\`
-	}
-	return words("any", every, "sid", c.sid, "elevated", text(c.elevated), "image", image, "container", c.container,
-		"uid", text(c.uid), "cgroup", c.cgroup)
 }
 
 // words returns the pairs of a field and its value as FIELD=VALUE, without those that have no value.

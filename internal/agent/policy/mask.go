@@ -71,9 +71,3 @@ func of(path string) (Mask, bool) {
 	p, ok := versions.ParsePath(path)
 	return Mask{p.Group, p.Version, strings.ToLower(p.Method)}, ok
 }
-
-// Methods returns the paths on the wire of all methods of the API, sorted by their names in policies.
-func Methods() []string {
-	return slices.SortedFunc(slices.Values(node.MethodPaths()),
-		func(a, b string) int { return strings.Compare(Written(a), Written(b)) })
-}

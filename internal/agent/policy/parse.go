@@ -24,37 +24,39 @@ const (
 type file struct {
 	APIVersion string     `yaml:"apiVersion"`
 	Kind       string     `yaml:"kind"`
-	Rules      []ruleFile `yaml:"rules"`
+	Rules      []RuleFile `yaml:"rules"`
 }
 
-type ruleFile struct {
-	Name         name         `yaml:"name"`
-	Clients      []clientFile `yaml:"clients"`
-	Methods      []name       `yaml:"methods"`
-	Directories  []name       `yaml:"directories"`
-	Services     []name       `yaml:"services"`
-	SMBServers   []name       `yaml:"smbServers"`
-	ISCSIPortals []name       `yaml:"iscsiPortals"`
-	ISCSITargets []name       `yaml:"iscsiTargets"`
+// A RuleFile is a rule as the file has it.
+type RuleFile struct {
+	Name         Name         `yaml:"name"`
+	Clients      []ClientFile `yaml:"clients"`
+	Methods      []Name       `yaml:"methods"`
+	Directories  []Name       `yaml:"directories"`
+	Services     []Name       `yaml:"services"`
+	SMBServers   []Name       `yaml:"smbServers"`
+	ISCSIPortals []Name       `yaml:"iscsiPortals"`
+	ISCSITargets []Name       `yaml:"iscsiTargets"`
 }
 
-type clientFile struct {
+// A ClientFile describes processes. Every field that is set must fit; what the system did not tell fits nothing.
+type ClientFile struct {
 	Any       *bool   `yaml:"any"`
-	SID       name    `yaml:"sid"`
+	SID       Name    `yaml:"sid"`
 	Elevated  *bool   `yaml:"elevated"`
-	Image     name    `yaml:"image"`
-	Container name    `yaml:"container"`
+	Image     Name    `yaml:"image"`     // a program or, with a \ at its end, the directory that programs are in
+	Container Name    `yaml:"container"` // an id, or anyContainer or transport.NoContainer
 	UID       *uint32 `yaml:"uid"`
-	Cgroup    name    `yaml:"cgroup"`
+	Cgroup    Name    `yaml:"cgroup"` // a control group; with a slash at its end, those below
 }
 
-// name is a text that is not empty: "" is a field that the file does not have.
-type name string
+// Name is a text that is not empty: "" is a field that the file does not have.
+type Name string
 
 const maxName = 1024 // bytes
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.
-func (t *name) UnmarshalYAML(decode func(any) error) error {
+func (t *Name) UnmarshalYAML(decode func(any) error) error {
 	if err := decode((*string)(t)); err != nil {
 		return err
 	}
@@ -94,19 +96,19 @@ func (p *Policy) read(f file, document *strictyaml.Document) error {
 		return strictyaml.At(errors.New("a policy needs one or more"), "rules")
 	}
 	for i, one := range f.Rules {
-		r := &Rule{name: string(one.Name), line: document.Line("rules", i)}
+		r := &Rule{File: one, Line: document.Line("rules", i)}
 		if err := r.read(one); err != nil {
 			return strictyaml.At(err, "rules", i)
 		}
-		if slices.ContainsFunc(p.rules, func(before *Rule) bool { return before.name == r.name }) {
-			return strictyaml.At(fmt.Errorf("two rules have the name %q", r.name), "rules", i)
+		if slices.ContainsFunc(p.rules, func(before *Rule) bool { return before.Name() == r.Name() }) {
+			return strictyaml.At(fmt.Errorf("two rules have the name %q", r.Name()), "rules", i)
 		}
 		p.rules = append(p.rules, r)
 	}
 	return nil
 }
 
-func (r *Rule) read(f ruleFile) error {
+func (r *Rule) read(f RuleFile) (err error) {
 	for i, one := range f.Clients {
 		c, err := one.client()
 		if err != nil {
@@ -115,7 +117,7 @@ func (r *Rule) read(f ruleFile) error {
 		r.clients = append(r.clients, c)
 	}
 	for i, one := range f.Methods {
-		m, err := parseMask(string(one))
+		m, err := selected(string(one))
 		if err != nil {
 			return strictyaml.At(err, "methods", i)
 		}
@@ -123,18 +125,14 @@ func (r *Rule) read(f ruleFile) error {
 	}
 	var directories []string
 	for i, one := range f.Directories {
-		if _, err := winpath.NewWorkingDirs([]string{string(one)}); err != nil {
+		directories = append(directories, string(one))
+		if r.directories, err = winpath.NewWorkingDirs(directories); err != nil {
 			return strictyaml.At(err, "directories", i)
 		}
-		directories = append(directories, string(one))
-	}
-	var err error
-	if r.directories, err = winpath.NewWorkingDirs(directories); err != nil {
-		return err // each was accepted before
 	}
 	for _, list := range []struct {
 		field   string
-		from    []name
+		from    []Name
 		to      *[]string
 		problem func(string) string
 		form    func(string) string
@@ -157,24 +155,23 @@ func (r *Rule) read(f ruleFile) error {
 	return nil
 }
 
-func (f clientFile) client() (client, error) {
-	c := client{any: f.Any != nil, sid: string(f.SID), elevated: f.Elevated, container: string(f.Container),
-		uid: f.UID, cgroup: string(f.Cgroup)}
-	if f == (clientFile{}) {
+func (f ClientFile) client() (client, error) {
+	c := client{ClientFile: f}
+	if f == (ClientFile{}) {
 		return c, errors.New("a client is not described; any: true is every client")
 	}
 	if f.Any != nil && !*f.Any {
 		return c, errors.New("any can only be true; a rule without it is for the clients that it describes")
 	}
-	if f.Any != nil && f != (clientFile{Any: f.Any}) {
+	if f.Any != nil && f != (ClientFile{Any: f.Any}) {
 		return c, errors.New("any stands alone: every client is meant")
 	}
-	if _, err := win32.ParseSID(c.sid); c.sid != "" && err != nil {
-		return c, strictyaml.At(fmt.Errorf("it is %q; it must be a security identifier such as S-1-5-18, not a name", c.sid),
+	if _, err := win32.ParseSID(string(f.SID)); f.SID != "" && err != nil {
+		return c, strictyaml.At(fmt.Errorf("it is %q; it must be a security identifier such as S-1-5-18, not a name", f.SID),
 			"sid")
 	}
-	if f.Cgroup != "" && !strings.HasPrefix(c.cgroup, "/") {
-		return c, strictyaml.At(fmt.Errorf("it is %q; it must begin with a slash", c.cgroup), "cgroup")
+	if f.Cgroup != "" && !strings.HasPrefix(string(f.Cgroup), "/") {
+		return c, strictyaml.At(fmt.Errorf("it is %q; it must begin with a slash", f.Cgroup), "cgroup")
 	}
 	if f.Image == "" {
 		return c, nil

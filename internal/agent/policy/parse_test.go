@@ -91,9 +91,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, r := range p.Rules() {
-			s := r.Summary()
-			if s.Name == "" || len(s.Clients) == 0 || len(s.Methods) == 0 || s.Line == 0 {
-				t.Errorf("%q: a rule without its parts: %+v", text, s)
+			if r.Name() == "" || len(r.File.Clients) == 0 || len(r.File.Methods) == 0 || r.Line == 0 {
+				t.Errorf("%q: a rule without its parts: %+v", text, r.File)
 			}
 		}
 	})

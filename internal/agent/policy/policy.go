@@ -27,10 +27,11 @@ type Policy struct {
 
 // A Rule is what some clients may do.
 type Rule struct {
-	name        string
-	line        int
+	File RuleFile
+	Line int // on which the rule begins
+
 	clients     []client
-	methods     []mask
+	methods     []func(path string) bool
 	directories winpath.WorkingDirs
 	services    []string
 	servers     []string // folded
@@ -61,14 +62,11 @@ func (p *Policy) RuleOf(peer transport.Peer) (*Rule, error) {
 }
 
 // Name returns the rule's name.
-func (r *Rule) Name() string { return r.name }
-
-// Line returns the line on which the rule begins.
-func (r *Rule) Line() int { return r.line }
+func (r *Rule) Name() string { return string(r.File.Name) }
 
 // Method returns the refusal of a method, by its path on the wire; nil if the clients may call it.
 func (r *Rule) Method(path string) error {
-	if slices.ContainsFunc(r.methods, func(m mask) bool { return m.matches(path) }) {
+	if slices.ContainsFunc(r.methods, func(selects func(string) bool) bool { return selects(path) }) {
 		return nil
 	}
 	return r.refuse("does not let its clients call %s; the method %s would", path, Written(path))
@@ -94,7 +92,7 @@ func (r *Rule) Server(name string) error {
 
 // refuse returns the refusal of a call.
 func (r *Rule) refuse(format string, args ...any) error {
-	return refuse("the policy's rule %q %s", r.name, fmt.Sprintf(format, args...))
+	return refuse("the policy's rule %q %s", r.Name(), fmt.Sprintf(format, args...))
 }
 
 func refuse(format string, args ...any) error {
@@ -108,25 +106,15 @@ func allows(what, list string) string {
 	return what + " " + list
 }
 
-// A mask is methods as a policy selects them: a mask of names, or all that change nothing.
-type mask struct {
-	text  string
-	names Mask
-	reads bool
-}
-
-// reading selects the methods that change nothing.
-const reading = "read"
-
-func parseMask(text string) (mask, error) {
-	if text == reading {
-		return mask{text: text, reads: true}, nil
+// selected returns whether methods are those that a policy selects: by a mask of names, or by read all that change
+// nothing.
+func selected(text string) (func(path string) bool, error) {
+	if text == "read" {
+		return reads, nil
 	}
 	m, err := ParseMask(text)
-	return mask{text: text, names: m}, err
+	return m.Match, err
 }
-
-func (m mask) matches(path string) bool { return m.names.Match(path) || m.reads && reads(path) }
 
 // reads reports whether a method, by its path on the wire, changes nothing on the node or on a server.
 func reads(path string) bool {

@@ -4,7 +4,6 @@ package policy
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -107,18 +106,6 @@ func wantPolicy(t *testing.T, err error) {
 	var e *errdefs.Error
 	if !errors.As(err, &e) || e.Class != errdefs.PermissionDenied || e.Reason != reason.Policy {
 		t.Errorf("got %v, want PermissionDenied with the reason POLICY", err)
-	}
-}
-
-func TestSummary(t *testing.T) {
-	rules := parse(t, `- name: a
-  clients: [{any: true}, {uid: 7}, {image: 'C:\d\', container: none}, {image: 'C:\', container: none}, {image: 'C:\a.exe', container: none}]
-  methods: [read]
-`).Rules()
-	want := []string{"any=true", "uid=7", `image=C:\d\, container=none`, `image=C:\, container=none`,
-		`image=C:\a.exe, container=none`}
-	if got := rules[0].Summary().Clients; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/client/versions"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/similar"
@@ -40,9 +41,15 @@ func ParseCalls(function, methods string) (named string, mask policy.Mask, err e
 	return named, mask, nil
 }
 
+// Methods returns the paths on the wire of all methods of the API, sorted by their names in policies.
+func Methods() []string {
+	return slices.SortedFunc(slices.Values(node.MethodPaths()),
+		func(a, b string) int { return strings.Compare(policy.Written(a), policy.Written(b)) })
+}
+
 // similarMasks returns the masks that a text may have meant, also those of methods whose group it lacks.
 func similarMasks(text string) []string {
-	masks := Masks(policy.Methods())
+	masks := Masks(Methods())
 	if near := similar.Names(text, masks); len(near) > 0 {
 		return near
 	}
