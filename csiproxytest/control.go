@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
@@ -61,7 +62,7 @@ func (n *Node) AttachDisk(d Disk) (number uint32) {
 	}
 	if d.Page83 != "" {
 		spec.Identifiers = []win32.StorageIdentifier{{
-			CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+			CodeSet: win32.StorageIdCodeSetAscii, Type: deviceside.StorageIdTypeVendorId,
 			Association: win32.StorageIdAssocDevice, Identifier: []byte(d.Page83),
 		}}
 	}

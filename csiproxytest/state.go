@@ -53,7 +53,7 @@ func (n *Node) Sessions() []Session {
 	n.must("listing the sessions", err)
 	list := make([]Session, 0, len(found))
 	for _, s := range found {
-		list = append(list, Session{s.TargetName, len(s.Connections) > 0})
+		list = append(list, Session{s.TargetName, s.Connected})
 	}
 	slices.SortFunc(list, func(a, b Session) int { return strings.Compare(a.Target, b.Target) })
 	return list

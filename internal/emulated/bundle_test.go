@@ -14,6 +14,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
 
@@ -23,7 +24,7 @@ func written(t *testing.T, n *Node, text string) (number uint32, volume string) 
 	t.Helper()
 	number, err := n.AttachDisk(bundle.Spec{
 		SizeBytes: 32 << 20, SerialNumber: "vol-1", SectorSize: 4096, LUNAuto: true, BusType: win32.BusTypeNvme,
-		Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+		Identifiers: setting.Identifiers{{CodeSet: win32.StorageIdCodeSetAscii, Type: deviceside.StorageIdTypeVendorId,
 			Identifier: []byte("EMULATED vol-1")}},
 	})
 	must(t, err)

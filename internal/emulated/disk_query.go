@@ -71,10 +71,10 @@ func (d *disk) attributes() (bits uint64) {
 // geometry returns the DISK_GEOMETRY_EX, which begins with the DISK_GEOMETRY.
 func (d *disk) geometry() []byte {
 	const heads, track = 255, 63
-	return cstruct.Encode(win32.DiskGeometryEx{
-		Cylinders: d.image.Size / (heads * track * d.sectorSize()), MediaType: win32.FixedMedia,
-		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize, DiskSize: d.image.Size,
-	})
+	return cstruct.Encode(deviceside.DiskGeometryEx{DiskSize: d.image.Size, DiskGeometry: deviceside.DiskGeometry{
+		Cylinders: d.image.Size / (heads * track * d.sectorSize()), MediaType: deviceside.FixedMedia,
+		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
+	}})
 }
 
 // queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.
@@ -112,10 +112,10 @@ func (d *disk) queryProperty(in, out []byte) (int, error) {
 
 func (d *disk) deviceDescriptor() []byte {
 	vendor, product := made(d.record)
-	return deviceside.StorageDevice(win32.StorageDevice{
+	return deviceside.StorageDevice{
 		BusType: uint32(d.record.BusType), VendorID: vendor, ProductID: product, ProductRevision: "1.0",
 		SerialNumber: d.record.SerialNumber,
-	})
+	}.Bytes()
 }
 
 // made returns the vendor and the product that a disk reports. Of an NVMe disk with a model, Windows makes the vendor

@@ -60,8 +60,8 @@ func (h *fileHandle) basic(out []byte) error {
 	}
 	const since1601 = 11644473600 * 1e7 // of 1970, in units of 100 ns
 	time := e.Info.ModTime().UnixNano()/100 + since1601
-	return fill(out, win32.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time, ChangeTime: time,
-		Attributes: e.Attributes()}.Bytes())
+	return fill(out, cstruct.Encode(deviceside.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time,
+		ChangeTime: time, Attributes: e.Attributes()}))
 }
 
 // attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).

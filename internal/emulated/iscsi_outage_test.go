@@ -59,7 +59,7 @@ func TestLostSessions(t *testing.T) {
 	id := logIn(t, n, openLogin())
 	portalConnected(t, n, false)
 	sessions := sessionsNow(t, n)
-	if len(sessions) != 1 || len(sessions[0].Connections) != 0 {
+	if len(sessions) != 1 || sessions[0].Connected {
 		t.Fatalf("got %+v, want a session without a connection", sessions)
 	}
 	if _, count, err := n.DevicesForISCSISession(sessions[0].ID); err != nil || count != 0 {

@@ -23,7 +23,7 @@ import (
 func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
 	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
-		var sessions []win32.ISCSISession
+		var sessions []deviceside.ISCSISession
 		for _, one := range s.Sessions {
 			sessions = append(sessions, one.Listed(s.Reachable(one.Known.Portal) != nil))
 		}
@@ -45,7 +45,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 			n.arriving[session.ID]--
 		}
 		for _, d := range n.sessionDisks(*session) {
-			device := win32.ISCSIDevice{
+			device := deviceside.ISCSIDevice{
 				InitiatorName: iscsi.AdapterName, TargetName: session.Known.Target,
 				Address: d.address(),
 				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
@@ -58,7 +58,7 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 			} else {
 				device.Number.DeviceNumber = 0xFFFFFFFF
 			}
-			devices = append(devices, deviceside.ISCSIDevice(device)...)
+			devices = append(devices, device.Bytes()...)
 			count++
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 )
 
@@ -38,7 +39,7 @@ func openLogin() kernel.ISCSILogin { return kernel.ISCSILogin{Target: iqnOpen, P
 
 func chapLogin(secret string) kernel.ISCSILogin {
 	return kernel.ISCSILogin{
-		Target: iqnChap, Portal: thePortal(), AuthType: win32.ISCSI_CHAP_AUTH_TYPE, Username: "csi-user",
+		Target: iqnChap, Portal: thePortal(), AuthType: deviceside.ISCSI_CHAP_AUTH_TYPE, Username: "csi-user",
 		Password:             kernel.Secret(secret),
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE | win32.ISCSI_LOGIN_OPTIONS_USERNAME | win32.ISCSI_LOGIN_OPTIONS_PASSWORD,
 	}
@@ -60,11 +61,11 @@ func sessionsNow(t *testing.T, n *Node) []win32.ISCSISession {
 	return sessions
 }
 
-func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []win32.ISCSIDevice {
+func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []deviceside.ISCSIDevice {
 	t.Helper()
 	b, count, err := n.DevicesForISCSISession(session)
 	must(t, err)
-	devices, err := win32.ParseISCSIDevices(b, count)
+	devices, err := deviceside.ParseISCSIDevices(b, count)
 	must(t, err)
 	return devices
 }
@@ -216,7 +217,7 @@ func TestISCSIKeeps(t *testing.T) {
 	must(t, n.Close())
 
 	n = openNode(t, dir, Options{})
-	if got := sessionsNow(t, n); len(got) != 1 || got[0].ID != id || len(got[0].Connections) != 1 ||
+	if got := sessionsNow(t, n); len(got) != 1 || got[0].ID != id || !got[0].Connected ||
 		!sessionAndDisk(t, n) {
 		t.Errorf("sessions after a restart: %+v", got)
 	}
@@ -228,7 +229,7 @@ func TestISCSIKeeps(t *testing.T) {
 		t.Errorf("%d portals, %v", count, err)
 	}
 	login := chapLogin("chap-secret-123")
-	login.Target, login.AuthType = "iqn.2026-01.emulated:mutual", win32.ISCSI_MUTUAL_CHAP_AUTH_TYPE
+	login.Target, login.AuthType = "iqn.2026-01.emulated:mutual", deviceside.ISCSI_MUTUAL_CHAP_AUTH_TYPE
 	logIn(t, n, login)
 }
 

@@ -23,7 +23,7 @@ func (n *Node) SystemFirmwareTable(provider, _ uint32) (_ []byte, err error) {
 
 func smbios(serial string) []byte {
 	system := win32.SMBIOSStructure{
-		Type: 1, Handle: 1, Strings: []string{"csi-proxy", "Emulated Windows node"},
+		Type: 1, Strings: []string{"csi-proxy", "Emulated Windows node"},
 		// Manufacturer 1, product 2, version none, serial number none; UUID not set; wake-up type unknown.
 		Data: append([]byte{1, 2, 0, 0}, append(make([]byte, 16), 2, 0, 0)...),
 	}
@@ -36,8 +36,7 @@ func smbios(serial string) []byte {
 		// Vendor 1; version, start segment, release date and ROM size none; characteristics not supported.
 		Data: []byte{1, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0},
 	}
-	return deviceside.SMBIOS(win32.SMBIOS{MajorVersion: 3, MinorVersion: 7,
-		Structures: []win32.SMBIOSStructure{bios, system}})
+	return deviceside.SMBIOS(win32.SMBIOS{bios, system})
 }
 
 // EnablePrivilege implements kernel.Privileges. The process that the node knows is the agent; a reboot ends it.

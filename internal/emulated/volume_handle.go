@@ -111,7 +111,7 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return put(out, cstruct.Encode(win32.NTFSVolumeData{
+	return put(out, cstruct.Encode(deviceside.NTFSVolumeData{
 		SerialNumber: int64(v.boot.Serial), NumberSectors: int64(v.boot.Sectors),
 		TotalClusters: int64(v.boot.Clusters()), FreeClusters: int64(free / uint64(v.boot.ClusterBytes)),
 		BytesPerSector: v.boot.BytesPerSector, BytesPerCluster: v.boot.ClusterBytes,

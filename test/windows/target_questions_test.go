@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
 )
 
@@ -120,19 +121,19 @@ func askLogout(q *inquiry) {
 	session, err := q.Kernel.LoginISCSITarget(kernel.ISCSILogin{
 		Target: target.IQN, Portal: portal,
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE | win32.ISCSI_LOGIN_OPTIONS_USERNAME | win32.ISCSI_LOGIN_OPTIONS_PASSWORD,
-		AuthType:             win32.ISCSI_CHAP_AUTH_TYPE, Username: target.User, Password: kernel.Secret(target.Secret),
+		AuthType:             deviceside.ISCSI_CHAP_AUTH_TYPE, Username: target.User, Password: kernel.Secret(target.Secret),
 	})
 	q.check(err)
 	logout := func() error { return q.Kernel.LogoutISCSITarget(session) }
 	defer func() { _ = logout() }() // also if the question ends before
 	const noNumber = 0xFFFFFFFF
-	disk := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
+	disk := deviceside.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
 	found, err := q.pollUntil(func() (bool, error) {
 		devices, count, err := q.Kernel.DevicesForISCSISession(session)
 		if err != nil && !errors.Is(err, win32.ISDSC_SESSION_BUSY) || count == 0 {
 			return false, err
 		}
-		all, err := win32.ParseISCSIDevices(devices, 1)
+		all, err := deviceside.ParseISCSIDevices(devices, 1)
 		if err != nil {
 			return false, err
 		}

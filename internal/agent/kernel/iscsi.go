@@ -74,7 +74,7 @@ type ISCSILogin struct {
 	Portal []byte
 
 	InformationSpecified uint32 // win32.ISCSI_LOGIN_OPTIONS_USERNAME and so on: which of the others count
-	AuthType             uint32 // win32.ISCSI_CHAP_AUTH_TYPE and so on
+	AuthType             uint32 // of ISCSI_AUTH_TYPES: 0 none, 1 CHAP, 2 mutual CHAP
 	Username             string
 	Password             Secret
 }

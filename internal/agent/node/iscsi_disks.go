@@ -74,10 +74,9 @@ func (o *op) targetDisks(name targetName) (found targetDisks, err error) {
 			return found, err
 		}
 		found.sessions++
-		connected := len(session.Connections) > 0
-		found.connected = found.connected || connected
+		found.connected = found.connected || session.Connected
 		// While a connection is lost, the initiator removes the disks, and brings them back with the connection.
-		found.unseen = found.unseen || !connected || len(devices) == 0
+		found.unseen = found.unseen || !session.Connected || len(devices) == 0
 		for _, device := range devices {
 			switch number := o.numberOf(device); {
 			case number != math.MaxUint32:

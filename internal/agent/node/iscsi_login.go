@@ -179,7 +179,7 @@ func (o *op) sessions(name targetName) ([]win32.ISCSISession, error) {
 // isConnected reports whether a session with the target has a connection.
 func (o *op) isConnected(name targetName) (bool, error) {
 	sessions, err := o.sessions(name)
-	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return len(s.Connections) > 0 }), err
+	return slices.ContainsFunc(sessions, func(s win32.ISCSISession) bool { return s.Connected }), err
 }
 
 // Sessions lists the iSCSI sessions, by target; nil while the iSCSI initiator service is not running.
@@ -196,7 +196,7 @@ func (s *ISCSI) Sessions(ctx context.Context) ([]*admin.ISCSISession, error) {
 			sessions := make([]*admin.ISCSISession, 0, len(all))
 			for _, session := range all {
 				sessions = append(sessions,
-					&admin.ISCSISession{Target: session.TargetName, Connected: len(session.Connections) > 0})
+					&admin.ISCSISession{Target: session.TargetName, Connected: session.Connected})
 			}
 			slices.SortFunc(sessions, func(a, b *admin.ISCSISession) int {
 				return strings.Compare(a.GetTarget(), b.GetTarget())

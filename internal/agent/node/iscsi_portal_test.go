@@ -42,11 +42,11 @@ func (k *scriptedISCSI) iscsi(t *testing.T) *calls.Calls {
 }
 
 func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
-	var sessions []win32.ISCSISession
+	var sessions []deviceside.ISCSISession
 	if k.connected || k.reconnecting {
-		s := win32.ISCSISession{TargetNodeName: scriptedTarget}
+		s := deviceside.ISCSISession{TargetNodeName: scriptedTarget}
 		if k.connected {
-			s.Connections = make([]win32.ISCSIConnection, 1)
+			s.Connections = make([]deviceside.ISCSIConnection, 1)
 		}
 		sessions = append(sessions, s)
 	}
@@ -58,11 +58,12 @@ func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int
 	if k.busy != nil {
 		return nil, 0, k.busy
 	}
-	device := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 7}}
+	device := deviceside.ISCSIDevice{
+		Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 7}}
 	if time.Now().Before(k.disk) {
 		device.Number.DeviceNumber = 0xFFFFFFFF
 	}
-	return deviceside.ISCSIDevice(device), 1, nil
+	return device.Bytes(), 1, nil
 }
 
 func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -40,21 +41,21 @@ func markedDisks(t *testing.T) map[string]struct {
 	}{
 		"serial_number": {bundle.Spec{SerialNumber: "vol-1"},
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_SerialNumber{SerialNumber: " VOL-1"}}},
-		"page83_id": {identified(binary, win32.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31"),
+		"page83_id": {identified(binary, deviceside.StorageIdTypeFCPHName, "60a9800041764b6a6e5d4e5a6b4a4f31"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_Page83Id{Page83Id: "60a9800041764b6a6e5d4e5a6b4a4f31"}}},
 		"lun": {bundle.Spec{}, &api.StageDiskRequest{Disk: &api.StageDiskRequest_Lun{Lun: 5}}},
-		"azure_lun": {identified(binary, win32.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
+		"azure_lun": {identified(binary, deviceside.StorageIdTypeFCPHName, "60022480b1943ea0c752185d6be2c349"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 5}}},
-		"azure_lun, with a vendor's identifier": {identified(binary, win32.StorageIdTypeVendorId,
+		"azure_lun, with a vendor's identifier": {identified(binary, deviceside.StorageIdTypeVendorId,
 			"4d53465420202020b1943ea0c752864da7f0185d6be2c349"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 5}}},
 		"ebs_volume_id": {bundle.Spec{SerialNumber: "vol0123456789abcdef0"},
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_EbsVolumeId{EbsVolumeId: "vol-0123456789abcdef0"}}},
-		"gce_device_name": {identified(ascii, win32.StorageIdTypeVendorId, "Google  pd-1"),
+		"gce_device_name": {identified(ascii, deviceside.StorageIdTypeVendorId, "Google  pd-1"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_GceDeviceName{GceDeviceName: "pd-1"}}},
 		"eui64": {bundle.Spec{SerialNumber: "10CC_9636_B6E3_CE3B_0000_0000_0000_0000."},
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_Eui64{Eui64: 0x10cc9636b6e3ce3b}}},
-		"vsphere_uuid": {identified(binary, win32.StorageIdTypeFCPHName, "6000c294e9da41377ffbeda45b97abeb"),
+		"vsphere_uuid": {identified(binary, deviceside.StorageIdTypeFCPHName, "6000c294e9da41377ffbeda45b97abeb"),
 			&api.StageDiskRequest{Disk: &api.StageDiskRequest_VsphereUuid{VsphereUuid: "6000C294-e9da-4137-7ffb-eda45b97abeb"}}},
 	}
 }

@@ -50,7 +50,7 @@ func (o *op) refuseMissing(s diskStep, there mounted) error {
 		return err
 	}
 	for _, session := range sessions {
-		if len(session.Connections) == 0 {
+		if !session.Connected {
 			return refuse("wait for the target or disconnect it",
 				"on a disk of the iSCSI target %s, to which the connection is lost", session.TargetName)
 		}

@@ -200,8 +200,8 @@ func TestServiceStates(t *testing.T) {
 }
 
 func TestDamagedFirmware(t *testing.T) {
-	good := deviceside.SMBIOS(win32.SMBIOS{Structures: []win32.SMBIOSStructure{{Type: 1, Data: []byte{0, 0, 0, 1},
-		Strings: []string{"S1"}}}})
+	good := deviceside.SMBIOS(win32.SMBIOS{{Type: 1, Data: []byte{0, 0, 0, 1},
+		Strings: []string{"S1"}}})
 	for name, c := range map[string]struct {
 		table  []byte
 		serial string

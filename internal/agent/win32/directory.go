@@ -8,19 +8,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// DirectoryEntry is FILE_FULL_DIR_INFO, one name in a directory.
+// DirectoryEntry is FILE_FULL_DIR_INFO, one name in a directory, without its sizes and times.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_full_dir_info
 type DirectoryEntry struct {
-	Name           string // WTF-8; never empty, without separators or NUL
-	Attributes     uint32
-	ReparseTag     uint32 // of a reparse point; Windows keeps it in EaSize
-	EndOfFile      int64  // bytes
-	AllocationSize int64  // bytes
-	CreationTime   int64  // times count 100 ns from 1601-01-01 UTC
-	LastAccessTime int64
-	LastWriteTime  int64
-	ChangeTime     int64
-	FileIndex      uint32
+	Name       string // WTF-8; never empty, without separators or NUL
+	Attributes uint32
+	ReparseTag uint32 // of a reparse point; Windows keeps it in EaSize
 }
 
 const offsetFileName = 68 // FileName
@@ -44,8 +37,7 @@ func ParseDirectoryEntries(in []byte) ([]DirectoryEntry, error) {
 		}
 		entry := DirectoryEntry{
 			Name:       cstruct.DecodeUTF16(b[offsetFileName : offsetFileName+int(length)]),
-			Attributes: b.U32(56), EndOfFile: b.I64(40), AllocationSize: b.I64(48), FileIndex: b.U32(4),
-			CreationTime: b.I64(8), LastAccessTime: b.I64(16), LastWriteTime: b.I64(24), ChangeTime: b.I64(32),
+			Attributes: b.U32(56), // FileAttributes
 		}
 		if strings.ContainsAny(entry.Name, "\\/\x00") {
 			return nil, cstruct.Malformed(structure, "entry at %d: name %q", at, entry.Name)

@@ -12,7 +12,8 @@ import (
 )
 
 func TestDirectoryEntriesLimit(t *testing.T) {
-	entries := []DirectoryEntry{{Name: "a"}, {Name: "bb"}, {Name: "ccc"}} // 70, 72+72, 144+74 bytes
+	entries := named("a", "bb", "ccc") // 70, 72+72, 144+74 bytes
+	want := []DirectoryEntry{{Name: "a"}, {Name: "bb"}, {Name: "ccc"}}
 	for _, test := range []struct{ limit, used, length int }{
 		{0, 0, 0}, {69, 0, 0}, {70, 1, 70}, {143, 1, 70}, {144, 2, 144}, {217, 2, 144}, {218, 3, 218}, {1000, 3, 218},
 	} {
@@ -24,14 +25,14 @@ func TestDirectoryEntriesLimit(t *testing.T) {
 			continue
 		}
 		got, err := ParseDirectoryEntries(b)
-		if diff := cmp.Diff(got, entries[:used]); err != nil || diff != "" {
+		if diff := cmp.Diff(got, want[:used]); err != nil || diff != "" {
 			t.Errorf("limit %d: %v, -got +want:\n%s", test.limit, err, diff)
 		}
 	}
 }
 
 func TestDirectoryEntriesMalformed(t *testing.T) {
-	good := encodeEntries([]DirectoryEntry{{Name: "a"}, {Name: "b"}})
+	good := encodeEntries(named("a", "b"))
 	for name, b := range map[string][]byte{
 		"next behind the end":    patched(good, 0, 144),
 		"next into itself":       patched(good, 0, 64),
@@ -40,10 +41,10 @@ func TestDirectoryEntriesMalformed(t *testing.T) {
 		"empty name":             patched(good, 60, 0),
 		"odd name":               patched(good, 60, 1),
 		"name behind the end":    patched(good, 60, 0xFFFFFFFE),
-		"name with a backslash":  encodeEntries([]DirectoryEntry{{Name: `..\x`}}),
-		"name with a slash":      encodeEntries([]DirectoryEntry{{Name: `../x`}}),
-		"name with a NUL":        encodeEntries([]DirectoryEntry{{Name: "x\x00y"}}),
-		"bad name after a chain": encodeEntries([]DirectoryEntry{{Name: "a"}, {Name: `\`}}),
+		"name with a backslash":  encodeEntries(named(`..\x`)),
+		"name with a slash":      encodeEntries(named(`../x`)),
+		"name with a NUL":        encodeEntries(named("x\x00y")),
+		"bad name after a chain": encodeEntries(named("a", `\`)),
 	} {
 		if got, err := ParseDirectoryEntries(b); err == nil {
 			t.Errorf("%s: parsed as %+v", name, got)

@@ -4,19 +4,13 @@ package win32
 
 import "github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 
-// FixedMedia is the MediaType of hard disks in DiskGeometryEx.
-const FixedMedia = 12
-
 // DiskGeometryEx is DISK_GEOMETRY_EX: the disk's size, and a geometry of which only BytesPerSector has a meaning.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-disk_geometry_ex
 type DiskGeometryEx struct {
-	Cylinders         int64
-	MediaType         uint32 // FixedMedia
-	TracksPerCylinder uint32
-	SectorsPerTrack   uint32
-	BytesPerSector    uint32
-	DiskSize          int64   // bytes
-	_                 [8]byte // Data: partition and detection information, which is not used here
+	_              [20]byte
+	BytesPerSector uint32
+	DiskSize       int64   // bytes
+	_              [8]byte // Data: partition and detection information
 }
 
 // ParseDiskGeometryEx decodes the output of IOCTL_DISK_GET_DRIVE_GEOMETRY_EX; it needs the 32 bytes before Data.
@@ -62,9 +56,6 @@ type SetDiskAttributes struct {
 	AttributesMask uint64
 	_              [4]uint32 // Reserved2
 }
-
-// SizeofSetDiskAttributes is one of the two values that Windows may expect as the Version of SetDiskAttributes.
-const SizeofSetDiskAttributes = 40
 
 // Bytes encodes a SET_DISK_ATTRIBUTES, 40 bytes.
 func (a SetDiskAttributes) Bytes() []byte { return cstruct.Encode(a) }

@@ -39,7 +39,7 @@ func TestErrno(t *testing.T) {
 
 // TestErrnoNames: each constant has its own name, and a text.
 func TestErrnoNames(t *testing.T) {
-	ours := packageConstants(t)
+	ours := packageConstants(t, "*.go")
 	for code := range Errnos() {
 		name := code.Name()
 		if got, want := fmt.Sprint(uint32(code)), ours[name]; want == nil || got != want.ExactString() {
@@ -58,7 +58,7 @@ func TestControlCodeName(t *testing.T) {
 	if got, want := ControlCodeName(0x0007405d), "0x0007405d"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	ours := packageConstants(t)
+	ours := packageConstants(t, "*.go")
 	for code, name := range ControlCodeNames() {
 		if got, want := fmt.Sprint(code), ours[name]; want == nil || got != want.ExactString() {
 			t.Errorf("%s = %s, want %v", name, got, want)

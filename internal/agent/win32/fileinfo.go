@@ -8,15 +8,12 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// FileBasic is FILE_BASIC_INFO. Times count 100 ns from 1601-01-01 UTC; a field of 0 is left unchanged when setting.
+// FileBasic is FILE_BASIC_INFO. Setting it with times and attributes of 0 leaves them unchanged.
 // https://learn.microsoft.com/windows/win32/api/winbase/ns-winbase-file_basic_info
 type FileBasic struct {
-	CreationTime   int64
-	LastAccessTime int64
-	LastWriteTime  int64
-	ChangeTime     int64
-	Attributes     uint32
-	_              uint32
+	_          [4]int64 // times
+	Attributes uint32
+	_          uint32
 }
 
 // Bytes encodes a FILE_BASIC_INFO, 40 bytes.

@@ -26,7 +26,9 @@ func FuzzParsers(f *testing.F) {
 		before := bytes.Clone(in)
 		roundTripBy(t, in, ParseStorageDeviceNumber, fixed)
 		roundTrip(t, in, deviceside.ParseStoragePropertyQuery)
-		roundTripBy(t, in, ParseStorageDevice, deviceside.StorageDevice)
+		roundTripBy(t, in, ParseStorageDevice, func(d StorageDevice) []byte {
+			return deviceside.StorageDevice{BusType: d.BusType, ProductID: d.ProductID, SerialNumber: d.SerialNumber}.Bytes()
+		})
 		roundTripBy(t, in, ParseStorageAdapter, deviceside.StorageAdapter)
 		roundTripBy(t, in, ParseStorageDeviceID, deviceside.StorageDeviceID)
 		roundTripBy(t, in, ParseStorageUniqueID, deviceside.StorageUniqueID)
@@ -51,7 +53,11 @@ func FuzzParsers(f *testing.F) {
 		accepts(t, in, deviceside.Parse[uint32])
 		accepts(t, in, deviceside.ParseDeleteReparsePoint)
 		if entries, ok := accepts(t, in, ParseDirectoryEntries); ok {
-			again, err := ParseDirectoryEntries(encodeEntries(entries))
+			var made []deviceside.DirectoryEntry
+			for _, e := range entries {
+				made = append(made, deviceside.DirectoryEntry{Name: e.Name, Attributes: e.Attributes, ReparseTag: e.ReparseTag})
+			}
+			again, err := ParseDirectoryEntries(encodeEntries(made))
 			if diff := cmp.Diff(again, entries); err != nil || diff != "" {
 				t.Errorf("%v, -again +first:\n%s", err, diff)
 			}

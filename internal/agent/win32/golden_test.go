@@ -125,30 +125,32 @@ var goldenValues = []goldenValue{
 	as("storage_device_number", StorageDeviceNumber{0x11121314, 0x21222324, 0x31323334}, fixed,
 		ParseStorageDeviceNumber),
 	is("storage_property_query", StoragePropertyQuery{PropertyID: StorageDeviceIdProperty,
-		QueryType: PropertyExistsQuery},
+		QueryType: deviceside.PropertyExistsQuery},
 		deviceside.ParseStoragePropertyQuery),
-	as("storage_device", StorageDevice{
-		DeviceType: 0x11, DeviceTypeModifier: 0x12, Removable: true, CommandQueueing: true, BusType: BusTypeNvme,
-		VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
-	}, deviceside.StorageDevice, ParseStorageDevice),
-	as("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi}, deviceside.StorageDevice,
-		ParseStorageDevice),
+	number("storage_device", StorageDevice{BusType: BusTypeNvme, ProductID: "Disk 1", SerialNumber: " vol01_0. "},
+		deviceside.StorageDevice{
+			DeviceType: 0x11, DeviceTypeModifier: 0x12, Removable: true, CommandQueueing: true, BusType: BusTypeNvme,
+			VendorID: "NVMe    ", ProductID: "Disk 1", ProductRevision: "1.0 ", SerialNumber: " vol01_0. ",
+		}.Bytes(), ParseStorageDevice),
+	number("storage_device_without_strings", StorageDevice{BusType: BusTypeiScsi},
+		deviceside.StorageDevice{BusType: BusTypeiScsi}.Bytes(), ParseStorageDevice),
 	as("storage_adapter", StorageAdapter{BusType: BusTypeSas}, deviceside.StorageAdapter, ParseStorageAdapter),
 	as("storage_device_id", goldenIdentifiers, deviceside.StorageDeviceID, ParseStorageDeviceID),
 	as("storage_device_unique_id", StorageUniqueID{
 		DeviceID: deviceside.StorageDeviceID(goldenIdentifiers),
-		Device:   deviceside.StorageDevice(StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}),
+		Device:   deviceside.StorageDevice{BusType: BusTypeSas, SerialNumber: "S1"}.Bytes(),
 	}, deviceside.StorageUniqueID, ParseStorageUniqueID),
 	as("scsi_address", SCSIAddress{0x11, 0x22, 0x33, 0x44}, deviceside.SCSIAddress, ParseSCSIAddress),
-	as("disk_geometry", deviceside.DiskGeometry{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
+	as("disk_geometry", deviceside.DiskGeometry{Cylinders: 0x1112131415161718, MediaType: deviceside.FixedMedia,
 		TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344, BytesPerSector: 0x51525354}, fixed, written),
-	as("disk_geometry_ex", DiskGeometryEx{Cylinders: 0x1112131415161718, MediaType: FixedMedia,
-		TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344, BytesPerSector: 0x51525354,
-		DiskSize: 0x6162636465666768}, fixed, ParseDiskGeometryEx),
+	number("disk_geometry_ex", DiskGeometryEx{BytesPerSector: 0x51525354, DiskSize: 0x6162636465666768},
+		fixed(deviceside.DiskGeometryEx{DiskGeometry: deviceside.DiskGeometry{Cylinders: 0x1112131415161718,
+			MediaType: deviceside.FixedMedia, TracksPerCylinder: 0x31323334, SectorsPerTrack: 0x41424344,
+			BytesPerSector: 0x51525354}, DiskSize: 0x6162636465666768}), ParseDiskGeometryEx),
 	as("length_information", 0x1112131415161718, fixed, ParseLengthInformation),
 	as("get_disk_attributes", GetDiskAttributes{Version: SizeofGetDiskAttributes,
 		Attributes: 0x2122232425262701}, fixed, ParseGetDiskAttributes),
-	is("set_disk_attributes", SetDiskAttributes{Version: SizeofSetDiskAttributes, Persist: true,
+	is("set_disk_attributes", SetDiskAttributes{Version: deviceside.SizeofSetDiskAttributes, Persist: true,
 		Attributes: 0x2122232425262702, AttributesMask: 0x3132333435363738}, deviceside.Parse[SetDiskAttributes]),
 	is("drive_layout_gpt", DriveLayout{
 		Style: PARTITION_STYLE_GPT, DiskID: exampleGUID1,
@@ -186,11 +188,14 @@ var goldenValues = []goldenValue{
 		{DiskNumber: 0x11121314, StartingOffset: 0x2122232425262728, Length: 0x3132333435363738},
 		{DiskNumber: 0x41424344, StartingOffset: 0x5152535455565758, Length: 0x6162636465666768},
 	}, deviceside.VolumeDiskExtents, ParseVolumeDiskExtents),
-	as("ntfs_volume_data", NTFSVolumeData{
-		0x1112131415161718, 0x2122232425262728, 0x3132333435363738, 0x4142434445464748, 0x5152535455565758,
-		0x61626364, 0x65666768, 0x71727374, 0x75767778,
-		0x0182838485868788, 0x0192939495969798, 0x01a2a3a4a5a6a7a8, 0x01b2b3b4b5b6b7b8, 0x01c2c3c4c5c6c7c8,
-	}, fixed, ParseNTFSVolumeData),
+	number("ntfs_volume_data", NTFSVolumeData{NumberSectors: 0x2122232425262728, BytesPerSector: 0x61626364,
+		BytesPerCluster: 0x65666768}, fixed(deviceside.NTFSVolumeData{
+		SerialNumber: 0x1112131415161718, NumberSectors: 0x2122232425262728, TotalClusters: 0x3132333435363738,
+		FreeClusters: 0x4142434445464748, TotalReserved: 0x5152535455565758, BytesPerSector: 0x61626364,
+		BytesPerCluster: 0x65666768, BytesPerFileRecordSegment: 0x71727374, ClustersPerFileRecordSegment: 0x75767778,
+		MftValidDataLength: 0x0182838485868788, MftStartLCN: 0x0192939495969798, Mft2StartLCN: 0x01a2a3a4a5a6a7a8,
+		MftZoneStart: 0x01b2b3b4b5b6b7b8, MftZoneEnd: 0x01c2c3c4c5c6c7c8,
+	}), ParseNTFSVolumeData),
 	number("extend_volume", 0x1112131415161718, ExtendVolume(0x1112131415161718), deviceside.Parse[int64]),
 	is("reparse_mount_point", ReparsePoint{
 		Tag: IO_REPARSE_TAG_MOUNT_POINT, SubstituteName: `\??\Volume{01020304-0506-0708-090a-0b0c0d0e0f10}\`,
@@ -210,8 +215,9 @@ var goldenValues = []goldenValue{
 	as("mountdev_name", `\Device\HarddiskVolume1`, deviceside.MountdevName, ParseMountdevName),
 	is("mount_point", goldenMountPoints[0], deviceside.ParseMountPoint),
 	as("mount_points", goldenMountPoints, deviceside.MountPoints, ParseMountPoints),
-	is("file_basic", FileBasic{CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728,
-		LastWriteTime: 0x3132333435363738, ChangeTime: 0x4142434445464748, Attributes: 0x51525354}, ParseFileBasic),
+	number("file_basic", FileBasic{Attributes: 0x51525354}, fixed(deviceside.FileBasic{
+		CreationTime: 0x1112131415161718, LastAccessTime: 0x2122232425262728, LastWriteTime: 0x3132333435363738,
+		ChangeTime: 0x4142434445464748, Attributes: 0x51525354}), ParseFileBasic),
 	as("file_standard_pending", deviceside.FileStandard{AllocationSize: 0x1112131415161718, EndOfFile: 0x2122232425262728,
 		NumberOfLinks: 0x31323334, DeletePending: true}, fixed, written),
 	as("file_standard_directory", deviceside.FileStandard{NumberOfLinks: 1, Directory: true}, fixed, written),
@@ -222,7 +228,12 @@ var goldenValues = []goldenValue{
 		0x51525354}, fixed, ParseFileFsFullSize),
 	// the agent writes it only
 	{"file_rename", FileRename{0x1112131415161718, "name"}, FileRename{0x1112131415161718, "name"}.Bytes(), nil},
-	number("directory_entries", goldenEntries, encodeEntries(goldenEntries), ParseDirectoryEntries),
+	number("directory_entries", []DirectoryEntry{
+		{Name: ".", Attributes: FILE_ATTRIBUTE_DIRECTORY},
+		{Name: "aé\U0001F4BE\xED\xB0\x80", Attributes: FILE_ATTRIBUTE_ARCHIVE},
+		{Name: "mounts", Attributes: FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT,
+			ReparseTag: IO_REPARSE_TAG_SYMLINK},
+	}, encodeEntries(goldenEntries), ParseDirectoryEntries),
 }
 
 var goldenMountPoints = []MountPoint{
@@ -231,14 +242,15 @@ var goldenMountPoints = []MountPoint{
 }
 
 var goldenIdentifiers = StorageDeviceID{Identifiers: []StorageIdentifier{
-	{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocPort, []byte("\x60\x02\x24\x80EMU-DISK0001")},
-	{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
-	{StorageIdCodeSetUtf8, StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
+	{StorageIdCodeSetBinary, deviceside.StorageIdTypeFCPHName, StorageIdAssocPort,
+		[]byte("\x60\x02\x24\x80EMU-DISK0001")},
+	{StorageIdCodeSetAscii, deviceside.StorageIdTypeVendorId, StorageIdAssocDevice, []byte("Google  disk-01")},
+	{StorageIdCodeSetUtf8, deviceside.StorageIdTypeScsiNameString, StorageIdAssocTarget, []byte("iqn.")},
 }}
 
 func allGoldenValues() []goldenValue { return slices.Concat(goldenValues, iscsiGoldenValues()) }
 
-var goldenEntries = []DirectoryEntry{
+var goldenEntries = []deviceside.DirectoryEntry{
 	{Name: ".", Attributes: FILE_ATTRIBUTE_DIRECTORY},
 	{
 		Name: "aé\U0001F4BE\xED\xB0\x80", FileIndex: 0x11121314, CreationTime: 0x2122232425262728,
@@ -250,9 +262,17 @@ var goldenEntries = []DirectoryEntry{
 		ReparseTag: IO_REPARSE_TAG_SYMLINK},
 }
 
-func encodeEntries(entries []DirectoryEntry) []byte {
+func encodeEntries(entries []deviceside.DirectoryEntry) []byte {
 	b, _ := deviceside.DirectoryEntries(entries, 1<<20)
 	return b
+}
+
+// named returns entries with nothing but their names.
+func named(names ...string) (entries []deviceside.DirectoryEntry) {
+	for _, name := range names {
+		entries = append(entries, deviceside.DirectoryEntry{Name: name})
+	}
+	return entries
 }
 
 func TestGoldenBytes(t *testing.T) {
@@ -291,7 +311,7 @@ func TestGoldenBytes(t *testing.T) {
 func TestShortBuffers(t *testing.T) {
 	lastNeeded := map[string]int{ // for structures whose last bytes are padding or an empty field
 		"storage_property_query": 8, "disk_geometry_ex": 32,
-		"iscsi_session_list": 230,
+		"iscsi_session_list": 188,
 	}
 	for _, v := range allGoldenValues() {
 		t.Run(v.object, func(t *testing.T) {
@@ -313,12 +333,12 @@ func TestShortBuffers(t *testing.T) {
 	}
 }
 
-// packageConstants evaluates the constants of this package from its source.
-func packageConstants(t *testing.T) map[string]constant.Value {
+// packageConstants evaluates the constants of a package from its source.
+func packageConstants(t *testing.T, pattern string) map[string]constant.Value {
 	t.Helper()
 	fset := token.NewFileSet()
 	var files []*ast.File
-	for _, name := range sourceFiles(t, "*.go") {
+	for _, name := range sourceFiles(t, pattern) {
 		file, err := parser.ParseFile(fset, name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -358,7 +378,8 @@ func sourceFiles(t *testing.T, patterns ...string) (names []string) {
 
 func TestGoldenConstants(t *testing.T) {
 	g := readGolden(t)
-	ours := packageConstants(t)
+	ours := packageConstants(t, "*.go")
+	maps.Copy(ours, packageConstants(t, "../../emulated/deviceside/*.go"))
 	if len(ours) < 200 {
 		t.Fatalf("%d constants found in the source", len(ours))
 	}
@@ -376,7 +397,7 @@ func TestGoldenConstants(t *testing.T) {
 	}
 	for name := range g.constants {
 		if _, ok := ours[name]; !ok {
-			t.Errorf("%s is in layout.txt and not in this package", name)
+			t.Errorf("%s is in layout.txt and in neither package", name)
 		}
 	}
 }
@@ -386,6 +407,20 @@ func TestGoldenSizes(t *testing.T) {
 	ours := maps.Clone(Sizes)
 	ours["DISK_GEOMETRY"] = binary.Size(deviceside.DiskGeometry{})
 	ours["FILE_STANDARD_INFO"] = binary.Size(deviceside.FileStandard{})
+	ours["STORAGE_DEVICE_DESCRIPTOR"], ours["STORAGE_ADAPTER_DESCRIPTOR"] = deviceside.SizeofStorageDevice,
+		deviceside.SizeofStorageAdapter
+	ours["STORAGE_DEVICE_ID_DESCRIPTOR"] = deviceside.SizeofStorageDeviceID
+	ours["SET_DISK_ATTRIBUTES"] = deviceside.SizeofSetDiskAttributes
+	ours["ISCSI_CONNECTION_INFOW"] = deviceside.SizeofISCSIConnection
+	for name, size := range map[string]int{
+		"DISK_GEOMETRY_EX":        binary.Size(deviceside.DiskGeometryEx{}),
+		"NTFS_VOLUME_DATA_BUFFER": binary.Size(deviceside.NTFSVolumeData{}),
+		"FILE_BASIC_INFO":         binary.Size(deviceside.FileBasic{}),
+	} {
+		if size != ours[name] {
+			t.Errorf("%s: %d bytes on the device's side, and %d", name, size, ours[name])
+		}
+	}
 	if diff := cmp.Diff(ours, g.sizes); diff != "" {
 		t.Errorf("sizes (-got +want):\n%s", diff)
 	}

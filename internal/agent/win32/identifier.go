@@ -17,15 +17,6 @@ const (
 	StorageIdCodeSetUtf8   = 3
 )
 
-// The types of a StorageIdentifier (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
-const (
-	StorageIdTypeVendorSpecific = 0
-	StorageIdTypeVendorId       = 1 // T10
-	StorageIdTypeEUI64          = 2
-	StorageIdTypeFCPHName       = 3 // NAA
-	StorageIdTypeScsiNameString = 8
-)
-
 // The objects that a StorageIdentifier can name (STORAGE_ASSOCIATION_TYPE).
 const (
 	StorageIdAssocDevice = 0
@@ -37,7 +28,7 @@ const (
 // https://learn.microsoft.com/windows-hardware/drivers/ddi/ntddstor/ns-ntddstor-_storage_identifier
 type StorageIdentifier struct {
 	CodeSet     uint32 // StorageIdCodeSetBinary and so on
-	Type        uint32 // StorageIdTypeFCPHName and so on
+	Type        uint32 // STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC
 	Association uint32 // StorageIdAssocDevice and so on
 	Identifier  []byte
 }
@@ -48,11 +39,9 @@ type StorageDeviceID struct {
 	Identifiers []StorageIdentifier
 }
 
-// The size of a STORAGE_DEVICE_ID_DESCRIPTOR in bytes, and offsets in it.
 const (
-	SizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
-	offsetIdentifiers     = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
-	offsetIdentifier      = 16 // STORAGE_IDENTIFIER.Identifier
+	offsetIdentifiers = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
+	offsetIdentifier  = 16 // STORAGE_IDENTIFIER.Identifier
 )
 
 // ParseStorageDeviceID decodes the answer to StorageDeviceIdProperty.

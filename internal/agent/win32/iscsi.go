@@ -6,21 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/Microsoft/go-winio/pkg/guid"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// Flags of ISCSI_LOGIN_OPTIONS.InformationSpecified, and the values of ISCSI_AUTH_TYPES.
+// Flags of ISCSI_LOGIN_OPTIONS.InformationSpecified.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_login_options
 const (
 	ISCSI_LOGIN_OPTIONS_USERNAME  = 0x20
 	ISCSI_LOGIN_OPTIONS_PASSWORD  = 0x40
 	ISCSI_LOGIN_OPTIONS_AUTH_TYPE = 0x80
-
-	ISCSI_NO_AUTH_TYPE          = 0
-	ISCSI_CHAP_AUTH_TYPE        = 1
-	ISCSI_MUTUAL_CHAP_AUTH_TYPE = 2
 )
 
 // ISCSI_ANY_INITIATOR_PORT leaves the choice of the initiator's port to the initiator service.
@@ -121,14 +115,8 @@ func ParseISCSITargetPortalInfos(in []byte, count int) ([]ISCSITargetPortalInfo,
 // ISCSIDevice is ISCSI_DEVICE_ON_SESSIONW: a device that an iSCSI session gave the node.
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_device_on_sessionw
 type ISCSIDevice struct {
-	InitiatorName string
-	TargetName    string
-	Address       SCSIAddress
-	InterfaceType guid.GUID
 	InterfaceName string              // device interface path
-	LegacyName    string              // \\.\PhysicalDriveN, or the like
 	Number        StorageDeviceNumber // DeviceNumber 0xFFFFFFFF: it has none yet
-	Instance      uint32              // DEVINST
 }
 
 // SizeofISCSIDevice is the size in bytes of an ISCSI_DEVICE_ON_SESSIONW.
@@ -139,10 +127,8 @@ func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
 	const structure = "ISCSI_DEVICE_ON_SESSIONW"
 	return cstruct.ParseArray(structure, in, count, SizeofISCSIDevice, func(b cstruct.Buffer) (ISCSIDevice, error) {
 		return ISCSIDevice{
-			InitiatorName: b.Text(0, maxISCSIText), TargetName: b.Text(512, maxISCSITargetName),
-			Address:       SCSIAddress{PortNumber: b[964], PathID: b[965], TargetID: b[966], LUN: b[967]},
-			InterfaceType: b.GUID(968), InterfaceName: b.Text(984, maxDevicePath), LegacyName: b.Text(1504, maxDevicePath),
-			Number: StorageDeviceNumber{b.U32(2024), b.U32(2028), b.U32(2032)}, Instance: b.U32(2036),
+			InterfaceName: b.Text(984, maxDevicePath),
+			Number:        StorageDeviceNumber{b.U32(2024), b.U32(2028), b.U32(2032)},
 		}, nil
 	})
 }
@@ -151,11 +137,9 @@ func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
 // https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-persistent_iscsi_login_infow
 type PersistentISCSILogin struct {
 	TargetName    string
-	Informational bool
 	Initiator     string // InitiatorInstance
 	InitiatorPort uint32
 	Portal        ISCSITargetPortal
-	SecurityFlags uint64
 }
 
 // SizeofPersistentISCSILogin is the size of a PERSISTENT_ISCSI_LOGIN_INFOW in bytes.
@@ -168,8 +152,8 @@ func ParsePersistentISCSILogins(in []byte, count int) ([]PersistentISCSILogin, e
 		func(b cstruct.Buffer) (PersistentISCSILogin, error) {
 			portal, err := portalOf(b[968:])
 			return PersistentISCSILogin{
-				TargetName: b.Text(0, maxISCSITargetName), Informational: b.Flag(448), Initiator: b.Text(450, maxISCSIText),
-				InitiatorPort: b.U32(964), Portal: portal, SecurityFlags: b.U64(2000),
+				TargetName: b.Text(0, maxISCSITargetName), Initiator: b.Text(450, maxISCSIText),
+				InitiatorPort: b.U32(964), Portal: portal,
 			}, err
 		})
 }

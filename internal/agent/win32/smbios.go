@@ -9,20 +9,15 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// SMBIOS is RawSMBIOSData: the firmware's tables about the machine, GetSystemFirmwareTable's for the provider RSMB.
+// SMBIOS is RawSMBIOSData: the firmware's tables about the machine, GetSystemFirmwareTable's for the provider RSMB. It
+// has their structures, without the one that ends the table.
 // https://learn.microsoft.com/windows/win32/api/sysinfoapi/nf-sysinfoapi-getsystemfirmwaretable
 // https://www.dmtf.org/standards/smbios (DSP0134)
-type SMBIOS struct {
-	CallingMethod              uint8 // Used20CallingMethod
-	MajorVersion, MinorVersion uint8
-	DMIRevision                uint8
-	Structures                 []SMBIOSStructure // without the one that ends the table
-}
+type SMBIOS []SMBIOSStructure
 
 // SMBIOSStructure is one structure of the tables.
 type SMBIOSStructure struct {
-	Type    uint8 // 0 BIOS, 1 system …
-	Handle  uint16
+	Type    uint8    // 0 BIOS, 1 system …
 	Data    []byte   // the formatted area after the header, at most 251 bytes
 	Strings []string // verbatim; fields refer to the first as 1
 }
@@ -37,7 +32,7 @@ const (
 
 // SystemSerialNumber returns the serial number of the system (type 1), without trailing blanks; "": there is none.
 func (s SMBIOS) SystemSerialNumber() string {
-	for _, structure := range s.Structures {
+	for _, structure := range s {
 		if structure.Type == smbiosSystem {
 			return strings.TrimRight(structure.text(smbiosSystemSerial), " \t")
 		}
@@ -60,13 +55,12 @@ func (s SMBIOSStructure) text(offset int) string {
 
 // ParseSMBIOS decodes a RawSMBIOSData up to the structure that ends the table, or to its end. After damage it returns
 // an error and the structures before: firmware that is wrong about a fan may be right about the machine.
-func ParseSMBIOS(in []byte) (SMBIOS, error) {
+func ParseSMBIOS(in []byte) (s SMBIOS, err error) {
 	const name = "RawSMBIOSData"
 	b, err := cstruct.Need(name, in, sizeofRawSMBIOSData)
 	if err != nil {
-		return SMBIOS{}, err
+		return nil, err
 	}
-	s := SMBIOS{CallingMethod: b[0], MajorVersion: b[1], MinorVersion: b[2], DMIRevision: b[3]}
 	length := b.U32(4)
 	rest := b[sizeofRawSMBIOSData:]
 	if uint64(length) > uint64(len(rest)) {
@@ -81,7 +75,7 @@ func ParseSMBIOS(in []byte) (SMBIOS, error) {
 		if structure.Type == smbiosEnd {
 			break
 		}
-		s.Structures = append(s.Structures, structure)
+		s = append(s, structure)
 	}
 	return s, nil
 }
@@ -97,7 +91,7 @@ func nextSMBIOSStructure(table cstruct.Buffer) (s SMBIOSStructure, rest cstruct.
 		return s, nil, cstruct.Malformed(name, "type %d is %d bytes long, of which %d are there", table[0], length,
 			len(table))
 	}
-	s = SMBIOSStructure{Type: table[0], Handle: table.U16(2), Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
+	s = SMBIOSStructure{Type: table[0], Data: bytes.Clone(table[sizeofSMBIOSHeader:length])}
 	rest = table[length:]
 	for {
 		text, after, found := bytes.Cut(rest, []byte{0})

@@ -33,7 +33,6 @@ const (
 	StorageDeviceUniqueIdProperty = 3 // answered with STORAGE_DEVICE_UNIQUE_IDENTIFIER
 
 	PropertyStandardQuery = 0
-	PropertyExistsQuery   = 1
 )
 
 // StoragePropertyQuery is STORAGE_PROPERTY_QUERY, the input of IOCTL_STORAGE_QUERY_PROPERTY.
@@ -99,24 +98,16 @@ const (
 	BusTypeNvme              = 17
 )
 
-// StorageDevice is STORAGE_DEVICE_DESCRIPTOR. The strings are the device's bytes up to the NUL, not trimmed and
-// perhaps not UTF-8 (see DeviceText); a string that the device does not have is empty.
+// StorageDevice is STORAGE_DEVICE_DESCRIPTOR, as far as it is used here. The strings are the device's bytes up to the
+// NUL, not trimmed and perhaps not UTF-8 (see DeviceText); a string that the device does not have is empty.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-storage_device_descriptor
 type StorageDevice struct {
-	DeviceType         uint8 // SCSI peripheral device type; 0 is a disk
-	DeviceTypeModifier uint8
-	Removable          bool
-	CommandQueueing    bool
-	BusType            uint32
-	VendorID           string
-	ProductID          string
-	ProductRevision    string
-	SerialNumber       string
+	BusType      uint32
+	ProductID    string
+	SerialNumber string
 }
 
-// The size of a STORAGE_DEVICE_DESCRIPTOR in bytes, and an offset in it.
 const (
-	SizeofStorageDevice = 40         // with padding
 	offsetRawProperties = 36         // RawDeviceProperties
 	absentString        = 0xFFFFFFFF // 0 means absent, too
 )
@@ -128,18 +119,13 @@ func ParseStorageDevice(in []byte) (StorageDevice, error) {
 	if err != nil {
 		return StorageDevice{}, err
 	}
-	d := StorageDevice{
-		DeviceType: b[8], DeviceTypeModifier: b[9], Removable: b.Flag(10), CommandQueueing: b.Flag(11),
-		BusType: b.U32(28),
-	}
+	d := StorageDevice{BusType: b.U32(28)}
 	for _, s := range []struct {
 		at   int
 		name string
 		text *string
 	}{
-		{12, "VendorIdOffset", &d.VendorID},
 		{16, "ProductIdOffset", &d.ProductID},
-		{20, "ProductRevisionOffset", &d.ProductRevision},
 		{24, "SerialNumberOffset", &d.SerialNumber},
 	} {
 		offset := b.U32(s.at)
@@ -195,11 +181,8 @@ type StorageAdapter struct {
 	BusType uint8 // BusTypeScsi and so on
 }
 
-// Sizes of a STORAGE_ADAPTER_DESCRIPTOR in bytes.
-const (
-	SizeofStorageAdapter = 32
-	leastStorageAdapter  = 25 // old drivers leave out the end
-)
+// leastStorageAdapter is the size of a STORAGE_ADAPTER_DESCRIPTOR in bytes, whose end old drivers leave out.
+const leastStorageAdapter = 25
 
 // ParseStorageAdapter decodes the answer to StorageAdapterProperty.
 func ParseStorageAdapter(in []byte) (StorageAdapter, error) {

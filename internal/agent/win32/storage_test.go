@@ -52,7 +52,7 @@ func TestDescriptorSize(t *testing.T) {
 		want   uint32
 		fails  bool
 	}{
-		{"of an example", deviceside.StorageDevice(StorageDevice{SerialNumber: "1"}), 42, false},
+		{"of an example", deviceside.StorageDevice{SerialNumber: "1"}.Bytes(), 42, false},
 		{"header only", binary.LittleEndian.AppendUint32(make([]byte, 4), 8), 8, false},
 		{"largest", binary.LittleEndian.AppendUint32(make([]byte, 4), 1<<20), 1 << 20, false},
 		{"too large", binary.LittleEndian.AppendUint32(make([]byte, 4), 1<<20+1), 0, true},
@@ -73,8 +73,8 @@ func patched(b []byte, at int, v uint32) []byte {
 }
 
 func TestStorageDeviceStrings(t *testing.T) {
-	d := StorageDevice{VendorID: "EMU", SerialNumber: "S1"}
-	b := deviceside.StorageDevice(d)
+	d := StorageDevice{SerialNumber: "S1"}
+	b := deviceside.StorageDevice{VendorID: "EMU", SerialNumber: "S1"}.Bytes()
 	size := uint32(len(b) - 1)
 	for name, in := range map[string][]byte{
 		"both ways to say absent":                 patched(b, 16, 0xFFFFFFFF),
@@ -97,8 +97,8 @@ func TestStorageDeviceStrings(t *testing.T) {
 
 func TestStorageDeviceIDChains(t *testing.T) {
 	d := StorageDeviceID{Identifiers: []StorageIdentifier{
-		{StorageIdCodeSetBinary, StorageIdTypeFCPHName, StorageIdAssocDevice, []byte("12345678")},
-		{StorageIdCodeSetAscii, StorageIdTypeVendorId, StorageIdAssocDevice, []byte("EMU")},
+		{StorageIdCodeSetBinary, deviceside.StorageIdTypeFCPHName, StorageIdAssocDevice, []byte("12345678")},
+		{StorageIdCodeSetAscii, deviceside.StorageIdTypeVendorId, StorageIdAssocDevice, []byte("EMU")},
 	}}
 	b := deviceside.StorageDeviceID(d)
 	const first, second = 12, 12 + 24

@@ -42,23 +42,15 @@ func ParseVolumeDiskExtents(in []byte) (VolumeDiskExtents, error) {
 	return v, err
 }
 
-// NTFSVolumeData is NTFS_VOLUME_DATA_BUFFER. Clusters are numbered from the start of the volume.
+// NTFSVolumeData is NTFS_VOLUME_DATA_BUFFER.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-ntfs_volume_data_buffer
 type NTFSVolumeData struct {
-	SerialNumber                 int64
-	NumberSectors                int64
-	TotalClusters                int64
-	FreeClusters                 int64
-	TotalReserved                int64 // clusters
-	BytesPerSector               uint32
-	BytesPerCluster              uint32
-	BytesPerFileRecordSegment    uint32
-	ClustersPerFileRecordSegment uint32
-	MftValidDataLength           int64 // bytes
-	MftStartLCN                  int64
-	Mft2StartLCN                 int64
-	MftZoneStart                 int64
-	MftZoneEnd                   int64
+	_               [8]byte
+	NumberSectors   int64
+	_               [24]byte
+	BytesPerSector  uint32
+	BytesPerCluster uint32
+	_               [48]byte
 }
 
 // ParseNTFSVolumeData decodes the output of FSCTL_GET_NTFS_VOLUME_DATA, without an NTFS_EXTENDED_VOLUME_DATA after it.

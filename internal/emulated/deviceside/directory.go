@@ -9,9 +9,23 @@ import (
 
 const offsetFileName = 68 // FileName
 
+// DirectoryEntry is FILE_FULL_DIR_INFO.
+type DirectoryEntry struct {
+	Name           string // WTF-8
+	Attributes     uint32
+	ReparseTag     uint32 // of a reparse point; Windows keeps it in EaSize
+	EndOfFile      int64  // bytes
+	AllocationSize int64  // bytes
+	CreationTime   int64  // times count 100 ns from 1601-01-01 UTC
+	LastAccessTime int64
+	LastWriteTime  int64
+	ChangeTime     int64
+	FileIndex      uint32
+}
+
 // DirectoryEntries encodes as many entries as fit in limit bytes as one chain, each at a multiple of 8 bytes, and
 // returns their number. It is 0 if not even the first entry fits.
-func DirectoryEntries(entries []win32.DirectoryEntry, limit int) (out []byte, used int) {
+func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int) {
 	var b cstruct.Buffer
 	last := 0
 	for i, entry := range entries {

@@ -3,6 +3,8 @@
 package deviceside
 
 import (
+	"github.com/Microsoft/go-winio/pkg/guid"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
@@ -23,8 +25,44 @@ func ISCSITargetPortalInfo(p win32.ISCSITargetPortalInfo) []byte {
 	return b
 }
 
-// ISCSIDevice encodes an ISCSI_DEVICE_ON_SESSIONW, 2040 bytes.
-func ISCSIDevice(d win32.ISCSIDevice) []byte {
+// The values of ISCSI_AUTH_TYPES.
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/ne-iscsidsc-iscsi_auth_types
+const (
+	ISCSI_NO_AUTH_TYPE          = 0
+	ISCSI_CHAP_AUTH_TYPE        = 1
+	ISCSI_MUTUAL_CHAP_AUTH_TYPE = 2
+)
+
+// ISCSIDevice is ISCSI_DEVICE_ON_SESSIONW.
+type ISCSIDevice struct {
+	InitiatorName string
+	TargetName    string
+	Address       win32.SCSIAddress
+	InterfaceType guid.GUID
+	InterfaceName string // device interface path
+	LegacyName    string // \\.\PhysicalDriveN, or the like
+	Number        win32.StorageDeviceNumber
+	Instance      uint32 // DEVINST
+}
+
+// ParseISCSIDevices decodes count ISCSI_DEVICE_ON_SESSIONW as a whole.
+func ParseISCSIDevices(in []byte, count int) ([]ISCSIDevice, error) {
+	const structure = "ISCSI_DEVICE_ON_SESSIONW"
+	return cstruct.ParseArray(structure, in, count, win32.SizeofISCSIDevice, func(b cstruct.Buffer) (ISCSIDevice, error) {
+		return ISCSIDevice{
+			InitiatorName: b.Text(0, maxISCSIText), TargetName: b.Text(512, maxISCSITargetName),
+			Address:       win32.SCSIAddress{PortNumber: b[964], PathID: b[965], TargetID: b[966], LUN: b[967]},
+			InterfaceType: b.GUID(968), InterfaceName: b.Text(984, maxDevicePath), LegacyName: b.Text(1504, maxDevicePath),
+			Number: win32.StorageDeviceNumber{
+				DeviceType: b.U32(2024), DeviceNumber: b.U32(2028), PartitionNumber: b.U32(2032),
+			},
+			Instance: b.U32(2036),
+		}, nil
+	})
+}
+
+// Bytes encodes an ISCSI_DEVICE_ON_SESSIONW, 2040 bytes.
+func (d ISCSIDevice) Bytes() []byte {
 	b := make(cstruct.Buffer, win32.SizeofISCSIDevice)
 	b.PutText(0, maxISCSIText, d.InitiatorName)      // InitiatorName
 	b.PutText(512, maxISCSITargetName, d.TargetName) // TargetName
@@ -37,8 +75,18 @@ func ISCSIDevice(d win32.ISCSIDevice) []byte {
 	return b
 }
 
-// PersistentISCSILogin encodes a PERSISTENT_ISCSI_LOGIN_INFOW, 2080 bytes, with empty mappings and login options.
-func PersistentISCSILogin(l win32.PersistentISCSILogin) []byte {
+// PersistentISCSILogin is PERSISTENT_ISCSI_LOGIN_INFOW without options.
+type PersistentISCSILogin struct {
+	TargetName    string
+	Informational bool
+	Initiator     string // InitiatorInstance
+	InitiatorPort uint32
+	Portal        win32.ISCSITargetPortal
+	SecurityFlags uint64
+}
+
+// Bytes encodes a PERSISTENT_ISCSI_LOGIN_INFOW, 2080 bytes, with empty mappings and login options.
+func (l PersistentISCSILogin) Bytes() []byte {
 	b := make(cstruct.Buffer, win32.SizeofPersistentISCSILogin)
 	b.PutText(0, maxISCSITargetName, l.TargetName) // TargetName
 	b.PutFlag(448, l.Informational)                // IsInformationalSession
@@ -49,13 +97,38 @@ func PersistentISCSILogin(l win32.PersistentISCSILogin) []byte {
 	return b
 }
 
+// SizeofISCSIConnection is the size of an ISCSI_CONNECTION_INFOW in bytes.
+const SizeofISCSIConnection = 40
+
+// ISCSISession is ISCSI_SESSION_INFOW. Without connections, the initiator is trying to reconnect.
+type ISCSISession struct {
+	ID             win32.ISCSIUniqueID
+	InitiatorName  string
+	TargetNodeName string
+	TargetName     string
+	ISID           [6]byte
+	TSID           [2]byte
+	Connections    []ISCSIConnection
+}
+
+// ISCSIConnection is ISCSI_CONNECTION_INFOW: one TCP connection of a session.
+// https://learn.microsoft.com/windows/win32/api/iscsidsc/ns-iscsidsc-iscsi_connection_infow
+type ISCSIConnection struct {
+	ID               win32.ISCSIUniqueID
+	InitiatorAddress string
+	TargetAddress    string
+	InitiatorSocket  uint16
+	TargetSocket     uint16
+	CID              [2]byte
+}
+
 // ISCSISessionList encodes sessions as GetIScsiSessionListW writes them to a buffer at the address base: the sessions,
 // followed by the objects of their pointers. A pointer to an empty string, or to no connections, is null.
-func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
+func ISCSISessionList(sessions []ISCSISession, base uint64) []byte {
 	connections := len(sessions) * win32.SizeofISCSISession
 	texts := connections
 	for _, s := range sessions {
-		texts += len(s.Connections) * win32.SizeofISCSIConnection
+		texts += len(s.Connections) * SizeofISCSIConnection
 	}
 	b := make(cstruct.Buffer, texts)
 	known := map[string]uint64{"": 0}
@@ -82,7 +155,7 @@ func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
 		if len(session.Connections) > 0 {
 			s.PutU64(56, base+uint64(at)) // Connections
 		}
-		at += len(session.Connections) * win32.SizeofISCSIConnection
+		at += len(session.Connections) * SizeofISCSIConnection
 	}
 	at = connections
 	for _, session := range sessions {
@@ -95,7 +168,7 @@ func ISCSISessionList(sessions []win32.ISCSISession, base uint64) []byte {
 			c.PutU16(32, connection.InitiatorSocket) // InitiatorSocket
 			c.PutU16(34, connection.TargetSocket)    // TargetSocket
 			copy(c[36:], connection.CID[:])          // CID
-			at += win32.SizeofISCSIConnection
+			at += SizeofISCSIConnection
 		}
 	}
 	return append(b, make([]byte, align(len(b), 8)-len(b))...)

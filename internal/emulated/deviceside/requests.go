@@ -67,6 +67,9 @@ func ParseDeleteReparsePoint(in []byte) (tag uint32, err error) {
 	return b.U32(0), nil
 }
 
+// SizeofSetDiskAttributes is one of the two values that Windows may expect as the Version of a SET_DISK_ATTRIBUTES.
+const SizeofSetDiskAttributes = 40
+
 // Parse decodes an input that is one structure without pointers and names.
 func Parse[T any](in []byte) (structure T, err error) {
 	return cstruct.Parse[T](fmt.Sprintf("%T", structure), in, binary.Size(structure))

@@ -16,14 +16,13 @@ const (
 	maxSMBIOSStructureData = 255 - sizeofSMBIOSHeader
 )
 
-// SMBIOS encodes a RawSMBIOSData. Data that is too long is cut; a string ends at its first NUL, and an empty string,
-// which would end the list, becomes a blank.
+// SMBIOS encodes a RawSMBIOSData of version 3.7, whose structures have their numbers as handles. Data that is too long
+// is cut; a string ends at its first NUL, and an empty string, which would end the list, becomes a blank.
 func SMBIOS(s win32.SMBIOS) []byte {
-	b := cstruct.Buffer{s.CallingMethod, s.MajorVersion, s.MinorVersion, s.DMIRevision, 0, 0, 0, 0}
-	for _, structure := range append(s.Structures[:len(s.Structures):len(s.Structures)],
-		win32.SMBIOSStructure{Type: smbiosEnd}) {
+	b := cstruct.Buffer{0, 3, 7, 0, 0, 0, 0, 0}
+	for i, structure := range append(s[:len(s):len(s)], win32.SMBIOSStructure{Type: smbiosEnd}) {
 		data := structure.Data[:min(len(structure.Data), maxSMBIOSStructureData)]
-		b = append(b, structure.Type, byte(sizeofSMBIOSHeader+len(data)), byte(structure.Handle), byte(structure.Handle>>8))
+		b = append(b, structure.Type, byte(sizeofSMBIOSHeader+len(data)), byte(i), byte(i>>8))
 		b = append(b, data...)
 		for _, text := range structure.Strings {
 			text, _, _ = strings.Cut(text, "\x00")

@@ -7,15 +7,38 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32/cstruct"
 )
 
-// StorageDevice encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
-func StorageDevice(d win32.StorageDevice) []byte {
-	b := make(cstruct.Buffer, win32.SizeofStorageDevice)
-	b.PutU32(0, win32.SizeofStorageDevice) // Version
-	b[8] = d.DeviceType                    // DeviceType
-	b[9] = d.DeviceTypeModifier            // DeviceTypeModifier
-	b.PutFlag(10, d.Removable)             // RemovableMedia
-	b.PutFlag(11, d.CommandQueueing)       // CommandQueueing
-	b.PutU32(28, d.BusType)                // BusType; RawPropertiesLength@32 stays zero
+// Sizes of the structures in bytes.
+const (
+	SizeofStorageDevice   = 40 // with padding
+	SizeofStorageDeviceID = 16 // with the first byte of Identifiers and padding
+	SizeofStorageAdapter  = 32
+)
+
+// PropertyExistsQuery is a QueryType of a STORAGE_PROPERTY_QUERY.
+const PropertyExistsQuery = 1
+
+// StorageDevice is STORAGE_DEVICE_DESCRIPTOR.
+type StorageDevice struct {
+	DeviceType         uint8 // SCSI peripheral device type; 0 is a disk
+	DeviceTypeModifier uint8
+	Removable          bool
+	CommandQueueing    bool
+	BusType            uint32
+	VendorID           string
+	ProductID          string
+	ProductRevision    string
+	SerialNumber       string
+}
+
+// Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
+func (d StorageDevice) Bytes() []byte {
+	b := make(cstruct.Buffer, SizeofStorageDevice)
+	b.PutU32(0, SizeofStorageDevice) // Version
+	b[8] = d.DeviceType              // DeviceType
+	b[9] = d.DeviceTypeModifier      // DeviceTypeModifier
+	b.PutFlag(10, d.Removable)       // RemovableMedia
+	b.PutFlag(11, d.CommandQueueing) // CommandQueueing
+	b.PutU32(28, d.BusType)          // BusType; RawPropertiesLength@32 stays zero
 	for _, s := range []struct {
 		at   int
 		text string
@@ -34,6 +57,15 @@ func StorageDevice(d win32.StorageDevice) []byte {
 	return b
 }
 
+// The types of a STORAGE_IDENTIFIER (STORAGE_IDENTIFIER_TYPE, as in SCSI's SPC).
+const (
+	StorageIdTypeVendorSpecific = 0
+	StorageIdTypeVendorId       = 1 // T10
+	StorageIdTypeEUI64          = 2
+	StorageIdTypeFCPHName       = 3 // NAA
+	StorageIdTypeScsiNameString = 8
+)
+
 const (
 	offsetIdentifiers = 12 // STORAGE_DEVICE_ID_DESCRIPTOR.Identifiers
 	offsetIdentifier  = 16 // STORAGE_IDENTIFIER.Identifier
@@ -44,8 +76,8 @@ const (
 // An identifier of more bytes than NextOffset can skip, far more than the 255 that SCSI allows, is cut.
 func StorageDeviceID(d win32.StorageDeviceID) []byte {
 	b := make(cstruct.Buffer, offsetIdentifiers)
-	b.PutU32(0, win32.SizeofStorageDeviceID) // Version
-	b.PutU32(8, uint32(len(d.Identifiers)))  // NumberOfIdentifiers
+	b.PutU32(0, SizeofStorageDeviceID)      // Version
+	b.PutU32(8, uint32(len(d.Identifiers))) // NumberOfIdentifiers
 	for i, id := range d.Identifiers {
 		value := id.Identifier[:min(len(id.Identifier), maxIdentifier)]
 		size := align(offsetIdentifier+len(value), 4)
@@ -60,7 +92,7 @@ func StorageDeviceID(d win32.StorageDeviceID) []byte {
 		copy(e[offsetIdentifier:], value)
 		b = append(b, e...)
 	}
-	for len(b) < win32.SizeofStorageDeviceID {
+	for len(b) < SizeofStorageDeviceID {
 		b = append(b, 0)
 	}
 	b.PutU32(4, uint32(len(b))) // Size
@@ -89,10 +121,10 @@ func StorageUniqueID(u win32.StorageUniqueID) []byte {
 
 // StorageAdapter encodes a STORAGE_ADAPTER_DESCRIPTOR, 32 bytes.
 func StorageAdapter(a win32.StorageAdapter) []byte {
-	b := make(cstruct.Buffer, win32.SizeofStorageAdapter)
-	b.PutU32(0, win32.SizeofStorageAdapter) // Version
-	b.PutU32(4, win32.SizeofStorageAdapter) // Size
-	b[24] = a.BusType                       // BusType
+	b := make(cstruct.Buffer, SizeofStorageAdapter)
+	b.PutU32(0, SizeofStorageAdapter) // Version
+	b.PutU32(4, SizeofStorageAdapter) // Size
+	b[24] = a.BusType                 // BusType
 	return b
 }
 

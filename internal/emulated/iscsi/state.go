@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -318,13 +319,13 @@ const (
 )
 
 // Listed returns the session as the initiator service lists it.
-func (s Session) Listed(connected bool) win32.ISCSISession {
-	session := win32.ISCSISession{
+func (s Session) Listed(connected bool) deviceside.ISCSISession {
+	session := deviceside.ISCSISession{
 		ID: s.UniqueID(), InitiatorName: initiatorName, TargetNodeName: s.Known.Target, TargetName: s.Known.Target,
 		ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(s.ID)}, TSID: [2]byte{0, byte(s.ID)},
 	}
 	if connected {
-		session.Connections = []win32.ISCSIConnection{{
+		session.Connections = []deviceside.ISCSIConnection{{
 			ID: s.UniqueID(), InitiatorAddress: "192.0.2.1", TargetAddress: s.Known.Portal.Address,
 			InitiatorSocket: 49152 + uint16(s.ID%16384), TargetSocket: s.Known.Portal.Port, CID: [2]byte{1},
 		}}
@@ -336,7 +337,7 @@ func (s Session) Listed(connected bool) win32.ISCSISession {
 // initiator that offers CHAP.
 func (s State) Authenticate(t *Target, login kernel.ISCSILogin) error {
 	given := func(bit uint32) bool { return login.InformationSpecified&bit != 0 }
-	method, user, secret := uint32(win32.ISCSI_NO_AUTH_TYPE), initiatorName, []byte(nil)
+	method, user, secret := uint32(deviceside.ISCSI_NO_AUTH_TYPE), initiatorName, []byte(nil)
 	if given(win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE) {
 		method = login.AuthType
 	}
@@ -347,13 +348,13 @@ func (s State) Authenticate(t *Target, login kernel.ISCSILogin) error {
 		secret = login.Password
 	}
 	switch {
-	case method != win32.ISCSI_NO_AUTH_TYPE && (len(secret) < MinCHAPSecret || len(secret) > MaxCHAPSecret):
+	case method != deviceside.ISCSI_NO_AUTH_TYPE && (len(secret) < MinCHAPSecret || len(secret) > MaxCHAPSecret):
 		return win32.ISDSC_INVALID_TARGET_CHAP_SECRET
 	case t.Secret == "":
 		return nil
-	case method == win32.ISCSI_NO_AUTH_TYPE || user != t.Username || string(secret) != t.Secret:
+	case method == deviceside.ISCSI_NO_AUTH_TYPE || user != t.Username || string(secret) != t.Secret:
 		return win32.ISDSC_AUTHENTICATION_FAILURE
-	case method == win32.ISCSI_CHAP_AUTH_TYPE:
+	case method == deviceside.ISCSI_CHAP_AUTH_TYPE:
 		return nil
 	case s.Mutual == nil:
 		return win32.ISDSC_NO_AUTH_INFO_AVAILABLE

@@ -17,6 +17,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
@@ -131,7 +132,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 			SizeBytes: 32 << 30, SerialNumber: "s0", BusType: win32.BusTypeNvme, Model: "Made for Tests", Adapter: 1,
 			Bus: 2, Target: 3, LUN: 4, SectorSize: 4096,
 			Identifiers: []win32.StorageIdentifier{{
-				CodeSet: win32.StorageIdCodeSetUtf8, Type: win32.StorageIdTypeVendorSpecific,
+				CodeSet: win32.StorageIdCodeSetUtf8, Type: deviceside.StorageIdTypeVendorSpecific,
 				Association: win32.StorageIdAssocTarget, Identifier: []byte("ä"),
 			}},
 		},
@@ -141,9 +142,9 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 				SizeBytes: 64 << 20, SerialNumber: "s2", BusType: win32.BusTypeSas, Adapter: 5, Bus: 6, Target: 7, LUNAuto: true,
 				SectorSize: 512, Offline: true, ReadOnly: true, Protected: true, Formatted: true, FileSystem: setting.FileSystemExFAT,
 				Identifiers: []win32.StorageIdentifier{
-					{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeFCPHName,
+					{CodeSet: win32.StorageIdCodeSetBinary, Type: deviceside.StorageIdTypeFCPHName,
 						Identifier: []byte{0x60, 0, 0xC2, 0x9A}},
-					{CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId, Identifier: []byte("Google  disk")},
+					{CodeSet: win32.StorageIdCodeSetAscii, Type: deviceside.StorageIdTypeVendorId, Identifier: []byte("Google  disk")},
 				},
 			},
 			{SizeBytes: 256 << 20, LUNAuto: true, Formatted: true, Table: setting.TableMBR, Boot: true, Letter: "E"},
@@ -170,7 +171,7 @@ func TestScenarioFileSetsEveryKey(t *testing.T) {
 				MutualSecret: "mutual-secret", PendingQueries: 1,
 				LUNs: []iscsi.LUN{{
 					LUN: 3, SizeBytes: 4 << 20, SerialNumber: "l",
-					Identifiers: []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetBinary, Type: win32.StorageIdTypeEUI64,
+					Identifiers: []win32.StorageIdentifier{{CodeSet: win32.StorageIdCodeSetBinary, Type: deviceside.StorageIdTypeEUI64,
 						Identifier: []byte{0}}},
 				}},
 			}}},

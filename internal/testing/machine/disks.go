@@ -161,7 +161,7 @@ func (h identified) DeviceIoControl(code uint32, in, out []byte) (n int, err err
 		return 0, win32.ERROR_NOT_SUPPORTED
 	case query.PropertyID == win32.StorageDeviceIdProperty && identity.Page83 != "":
 		return copy(out, deviceside.StorageDeviceID(win32.StorageDeviceID{Identifiers: []win32.StorageIdentifier{{
-			CodeSet: win32.StorageIdCodeSetAscii, Type: win32.StorageIdTypeVendorId,
+			CodeSet: win32.StorageIdCodeSetAscii, Type: deviceside.StorageIdTypeVendorId,
 			Association: win32.StorageIdAssocDevice, Identifier: []byte(identity.Page83),
 		}}})), nil
 	case query.PropertyID == win32.StorageDeviceProperty && identity.SerialNumber != "":
@@ -174,8 +174,8 @@ func (h identified) DeviceIoControl(code uint32, in, out []byte) (n int, err err
 		if err != nil {
 			return 0, err
 		}
-		device.SerialNumber = identity.SerialNumber
-		return copy(out, deviceside.StorageDevice(device)), nil
+		return copy(out, deviceside.StorageDevice{BusType: device.BusType, ProductID: device.ProductID,
+			SerialNumber: identity.SerialNumber}.Bytes()), nil
 	}
 	return h.Handle.DeviceIoControl(code, in, out)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
 // TestISCSIQueries: if the initiator service is running, its answers parse; without it, or without the DLL as under
@@ -65,7 +66,7 @@ func TestISCSIUnknown(t *testing.T) {
 	_, loginErr := k.LoginISCSITarget(kernel.ISCSILogin{
 		Target: "iqn.2001-04.com.example:none", Portal: win32.ISCSITargetPortal{Address: "192.0.2.1", Socket: 3260}.Bytes(),
 		InformationSpecified: win32.ISCSI_LOGIN_OPTIONS_AUTH_TYPE | win32.ISCSI_LOGIN_OPTIONS_USERNAME | win32.ISCSI_LOGIN_OPTIONS_PASSWORD,
-		AuthType:             win32.ISCSI_CHAP_AUTH_TYPE, Username: "user", Password: kernel.Secret("twelve-bytes"),
+		AuthType:             deviceside.ISCSI_CHAP_AUTH_TYPE, Username: "user", Password: kernel.Secret("twelve-bytes"),
 	})
 	_, _, devicesErr := k.DevicesForISCSISession(win32.ISCSIUniqueID{AdapterUnique: 1, AdapterSpecific: 2})
 	_, mechanismsErr := k.ISCSIDiscoveryMechanisms("iqn.2001-04.com.example:none")

@@ -28,6 +28,7 @@ type directory struct {
 
 var directories = []directory{
 	{"internal/agent/win32", false, true},
+	{"internal/emulated/deviceside", false, true},
 	{"internal/agent/kernel/windows", false, false},
 	{"internal/agent/kernel/windows/winapi", false, false},
 	{"internal/agent/kernel/windows/wmi", false, false},
