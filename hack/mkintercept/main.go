@@ -110,34 +110,32 @@ func write(to *bytes.Buffer, ofHandle bool, name string, method *ast.FuncType) {
 	all := "(" + strings.Join(results, ", ") + ")"
 	fmt.Fprintf(to, "func (%s) %s(%s) %s {", receiver, name, strings.Join(declared, ", "), all)
 	learned := partOf(name, object, passed)
-	call := fmt.Sprintf("Call{Function: %q%s}", name, learned.fields())
+	call := fmt.Sprintf("Call{Function: %q%s", name, learned.fields())
+	if len(results) == 1 && learned.output != "" {
+		call += fmt.Sprintf(", Output: func() any { return %s }", learned.output)
+	}
+	call += "}"
 	do := fmt.Sprintf("%s.%s(%s)", wrapped, name, strings.Join(passed, ", "))
-	value, output := "v, w", "Space{v, w}"
 	switch {
 	case results[0] == "Handle":
 		fmt.Fprintf(to, " return k.open(%s, func() %s { return %s }) }\n", call, all, do)
-		return
-	case len(results) == 2 && learned.output == "":
-		fmt.Fprintf(to, " return returned(%s, %s, func() %s { return %s }) }\n", k, call, all, do)
-		return
-	case len(results) == 1 && learned.output == "":
-		fmt.Fprintf(to, " return %s.call(%s, func() error { return %s }) }\n", k, call, do)
-		return
+	case len(results) == 3: // which are one for the journal
+		kind, first, second := "Array", "Bytes", "Count"
+		if results[0] == "uint64" {
+			kind, first, second = "Space", "Total", "Free"
+		}
+		fmt.Fprintf(to, "\nboth, err := returned(%s, %s, func() (%s, error) { v, w, err := %s; return %[3]s{v, w}, err })\n",
+			k, call, kind, do)
+		fmt.Fprintf(to, "return both.%s, both.%s, err\n}\n", first, second)
 	case len(results) == 1:
-		fmt.Fprintf(to, "\ncall := %s\ncall.Output = func() any { return %s }\n", call, learned.output)
-		fmt.Fprintf(to, "return %s.call(call, func() error { return %s })\n}\n", k, do)
-		return
-	case len(results) == 2:
-		value, output = "n", fmt.Sprintf("%s[:min(n, len(%[1]s))]", learned.output)
-	case results[0] == "[]byte":
-		output = "Array{v, w}"
+		fmt.Fprintf(to, " return %s.call(%s, func() error { return %s }) }\n", k, call, do)
+	case learned.output == "":
+		fmt.Fprintf(to, " return returned(%s, %s, func() %s { return %s }) }\n", k, call, all, do)
+	default:
+		fmt.Fprintf(to, "\nvar n int\ncall := %s\n", call)
+		fmt.Fprintf(to, "call.Output = func() any { return %s[:min(n, len(%[1]s))] }\n", learned.output)
+		fmt.Fprintf(to, "err := %s.call(call, func() (err error) { n, err = %s; return err })\nreturn n, err\n}\n", k, do)
 	}
-	for i, v := range strings.Split(value, ", ") {
-		fmt.Fprintf(to, "\nvar %s %s", v, results[i])
-	}
-	fmt.Fprintf(to, "\ncall := %s\ncall.Output = func() any { return %s }\n", call, output)
-	fmt.Fprintf(to, "err := %s.call(call, func() (err error) { %s, err = %s; return err })\n", k, value, do)
-	fmt.Fprintf(to, "return %s, err\n}\n", value)
 }
 
 // partOf returns what an interceptor learns of all parameters of a method, on an object or on none.

@@ -60,17 +60,13 @@ func (h *interceptedHandle) FinalPath(volumeName uint32) (string, error) {
 	return returned(h.k, Call{Function: "FinalPath", Object: h.object, Code: volumeName}, func() (string, error) { return h.handle.FinalPath(volumeName) })
 }
 func (h *interceptedHandle) Information(class uint32, out []byte) error {
-	call := Call{Function: "Information", Object: h.object, Code: class, Parameters: []any{len(out)}}
-	call.Output = func() any { return out }
-	return h.k.call(call, func() error { return h.handle.Information(class, out) })
+	return h.k.call(Call{Function: "Information", Object: h.object, Code: class, Parameters: []any{len(out)}, Output: func() any { return out }}, func() error { return h.handle.Information(class, out) })
 }
 func (h *interceptedHandle) SetInformation(class uint32, in []byte) error {
 	return h.k.call(Call{Function: "SetInformation", Object: h.object, Code: class, Input: in}, func() error { return h.handle.SetInformation(class, in) })
 }
 func (h *interceptedHandle) FsInformation(class uint32, out []byte) error {
-	call := Call{Function: "FsInformation", Object: h.object, Code: class, Parameters: []any{len(out)}}
-	call.Output = func() any { return out }
-	return h.k.call(call, func() error { return h.handle.FsInformation(class, out) })
+	return h.k.call(Call{Function: "FsInformation", Object: h.object, Code: class, Parameters: []any{len(out)}, Output: func() any { return out }}, func() error { return h.handle.FsInformation(class, out) })
 }
 func (h *interceptedHandle) AccessList() ([]byte, error) {
 	return returned(h.k, Call{Function: "AccessList", Object: h.object}, func() ([]byte, error) { return h.handle.AccessList() })
@@ -97,12 +93,8 @@ func (k *intercepted) VolumeInformation(root string) (string, error) {
 	return returned(k, Call{Function: "VolumeInformation", Object: root}, func() (string, error) { return k.kernel.VolumeInformation(root) })
 }
 func (k *intercepted) DiskFreeSpace(root string) (uint64, uint64, error) {
-	var v uint64
-	var w uint64
-	call := Call{Function: "DiskFreeSpace", Object: root}
-	call.Output = func() any { return Space{v, w} }
-	err := k.call(call, func() (err error) { v, w, err = k.kernel.DiskFreeSpace(root); return err })
-	return v, w, err
+	both, err := returned(k, Call{Function: "DiskFreeSpace", Object: root}, func() (Space, error) { v, w, err := k.kernel.DiskFreeSpace(root); return Space{v, w}, err })
+	return both.Total, both.Free, err
 }
 func (k *intercepted) FormatVolume(volumeName string, fileSystem string) error {
 	return k.call(Call{Function: "FormatVolume", Object: volumeName, Argument: fileSystem}, func() error { return k.kernel.FormatVolume(volumeName, fileSystem) })
@@ -111,12 +103,8 @@ func (k *intercepted) AddISCSISendTargetPortal(portal []byte) error {
 	return k.call(Call{Function: "AddISCSISendTargetPortal", Object: portalName(portal)}, func() error { return k.kernel.AddISCSISendTargetPortal(portal) })
 }
 func (k *intercepted) ReportISCSISendTargetPortals() ([]byte, int, error) {
-	var v []byte
-	var w int
-	call := Call{Function: "ReportISCSISendTargetPortals"}
-	call.Output = func() any { return Array{v, w} }
-	err := k.call(call, func() (err error) { v, w, err = k.kernel.ReportISCSISendTargetPortals(); return err })
-	return v, w, err
+	both, err := returned(k, Call{Function: "ReportISCSISendTargetPortals"}, func() (Array, error) { v, w, err := k.kernel.ReportISCSISendTargetPortals(); return Array{v, w}, err })
+	return both.Bytes, both.Count, err
 }
 func (k *intercepted) RefreshISCSISendTargetPortal(initiator string, initiatorPort uint32, portal []byte) error {
 	return k.call(Call{Function: "RefreshISCSISendTargetPortal", Object: portalName(portal), Parameters: []any{initiator, initiatorPort}}, func() error { return k.kernel.RefreshISCSISendTargetPortal(initiator, initiatorPort, portal) })
@@ -128,12 +116,8 @@ func (k *intercepted) ReportISCSITargets() ([]string, error) {
 	return returned(k, Call{Function: "ReportISCSITargets"}, func() ([]string, error) { return k.kernel.ReportISCSITargets() })
 }
 func (k *intercepted) ReportISCSITargetPortals(target string) ([]byte, int, error) {
-	var v []byte
-	var w int
-	call := Call{Function: "ReportISCSITargetPortals", Object: target}
-	call.Output = func() any { return Array{v, w} }
-	err := k.call(call, func() (err error) { v, w, err = k.kernel.ReportISCSITargetPortals(target); return err })
-	return v, w, err
+	both, err := returned(k, Call{Function: "ReportISCSITargetPortals", Object: target}, func() (Array, error) { v, w, err := k.kernel.ReportISCSITargetPortals(target); return Array{v, w}, err })
+	return both.Bytes, both.Count, err
 }
 func (k *intercepted) ISCSIDiscoveryMechanisms(target string) ([]string, error) {
 	return returned(k, Call{Function: "ISCSIDiscoveryMechanisms", Object: target}, func() ([]string, error) { return k.kernel.ISCSIDiscoveryMechanisms(target) })
@@ -142,20 +126,12 @@ func (k *intercepted) ISCSISessionList() (ISCSISessions, error) {
 	return returned(k, Call{Function: "ISCSISessionList"}, func() (ISCSISessions, error) { return k.kernel.ISCSISessionList() })
 }
 func (k *intercepted) DevicesForISCSISession(session win32.ISCSIUniqueID) ([]byte, int, error) {
-	var v []byte
-	var w int
-	call := Call{Function: "DevicesForISCSISession", Object: sessionName(session)}
-	call.Output = func() any { return Array{v, w} }
-	err := k.call(call, func() (err error) { v, w, err = k.kernel.DevicesForISCSISession(session); return err })
-	return v, w, err
+	both, err := returned(k, Call{Function: "DevicesForISCSISession", Object: sessionName(session)}, func() (Array, error) { v, w, err := k.kernel.DevicesForISCSISession(session); return Array{v, w}, err })
+	return both.Bytes, both.Count, err
 }
 func (k *intercepted) ISCSIPersistentLogins() ([]byte, int, error) {
-	var v []byte
-	var w int
-	call := Call{Function: "ISCSIPersistentLogins"}
-	call.Output = func() any { return Array{v, w} }
-	err := k.call(call, func() (err error) { v, w, err = k.kernel.ISCSIPersistentLogins(); return err })
-	return v, w, err
+	both, err := returned(k, Call{Function: "ISCSIPersistentLogins"}, func() (Array, error) { v, w, err := k.kernel.ISCSIPersistentLogins(); return Array{v, w}, err })
+	return both.Bytes, both.Count, err
 }
 func (k *intercepted) RemoveISCSIPersistentTarget(initiator string, initiatorPort uint32, target string, portal []byte) error {
 	return k.call(Call{Function: "RemoveISCSIPersistentTarget", Object: target, Parameters: []any{initiator, initiatorPort, portalName(portal)}}, func() error { return k.kernel.RemoveISCSIPersistentTarget(initiator, initiatorPort, target, portal) })
