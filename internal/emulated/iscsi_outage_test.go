@@ -9,6 +9,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/iscsi"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 )
 
 const portalAddress = "192.0.2.10"
@@ -115,6 +116,27 @@ func TestDropISCSISession(t *testing.T) {
 		t.Errorf("again: got %v", err)
 	}
 	logIn(t, n, openLogin())
+	must(t, second(n.DetachDisk(3)))
+	if pulled, err := n.DetachedDisks(); len(pulled) != 0 || err != nil {
+		t.Errorf("a logical unit is a disk that was pulled out: %v, %v", pulled, err)
+	}
+}
+
+// A session that was dropped does not come back when another portal does.
+func TestPortalsComeBackAlone(t *testing.T) {
+	s := scenario.Default()
+	const another = "192.0.2.11"
+	s.ISCSI = append(s.ISCSI, iscsi.Portal{At: iscsi.Endpoint{Address: another, Port: iscsi.DefaultPort}})
+	n := openNode(t, t.TempDir(), Options{Scenario: &s})
+	discovered(t, n)
+	must(t, n.LogInISCSITargetForGood(openLogin()))
+	must(t, n.DropISCSISession(iqnOpen))
+	for _, connected := range []bool{false, true} {
+		must(t, n.SetISCSIPortal(another, iscsi.DefaultPort, connected))
+	}
+	if sessionAndDisk(t, n) {
+		t.Error("the session came back")
+	}
 }
 
 // The attributes of a disk stay with its address, for whichever disk is there after the next login.

@@ -29,7 +29,12 @@ func TestSharesComeAndGo(t *testing.T) {
 	wantCode(t, "the share", shareCode(n, backup), win32.ERROR_BAD_NET_NAME)
 	must(t, n.AddSMBShare("fs.emulated", "backup", nil))
 	must(t, shareCode(n, backup))
-	must(t, mapShare(n, `\\nas.emulated\new`, "csi", "csi-password"))
+	const elsewhere = `\\nas.emulated\new`
+	must(t, mapShare(n, elsewhere, "csi", "csi-password"))
+	h, err = openShare(n, elsewhere)
+	must(t, err)
+	must(t, n.DropSMBSessions("fs.emulated"))
+	must(t, second(h.FinalPath(win32.VOLUME_NAME_DOS))) // another server's
 	for name, err := range map[string]error{
 		"share with a slash":       n.AddSMBShare("fs.emulated", `a\b`, nil),
 		"share of an unknown user": n.AddSMBShare("fs.emulated", "x", []string{"nobody"}),

@@ -61,4 +61,8 @@ func TestSpaceOfShares(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", what, c.got, c.want)
 		}
 	}
+	files := n.Surroundings().SMB
+	if got := files.Share("fs.emulated", "share"); got.SizeBytes != 4096 || got.QuotaBytes != 16384 {
+		t.Errorf("what was refused is set: %+v", got)
+	}
 }
