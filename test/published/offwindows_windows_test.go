@@ -17,6 +17,7 @@ import (
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 // offWindows returns clients of the agent that hack/off-windows.sh started, whose node's files are this program's own.
-func offWindows(t *testing.T) (*csiproxy.Client, *adminclient.Client) {
+func offWindows(t *testing.T) (*calls.Calls, *adminclient.Client) {
 	t.Helper()
 	if os.Getenv("CSI_PROXY_NODE_FILES") == "" {
 		t.Skip("needs the agent and the files of hack/off-windows.sh")
@@ -34,24 +35,30 @@ func offWindows(t *testing.T) (*csiproxy.Client, *adminclient.Client) {
 	control, err := adminclient.Dial(t.Context(), "")
 	check(t, "connecting", err)
 	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
-	return client, control
+	return calls.By(t.Context(), func() *csiproxy.Client { return client }), control
+}
+
+// mounted attaches a formatted disk and mounts its volume.
+func mounted(t *testing.T, on *calls.Calls, control *adminclient.Client, at string) (disk uint32, volume string) {
+	t.Helper()
+	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
+		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
+	check(t, "attaching a disk", err)
+	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
+	check(t, "attaching a disk", err)
+	volumes, err := on.ListVolumesOnDisk(disks[0].Number)
+	check(t, "listing volumes", err)
+	check(t, "mounting", on.MountVolume(volumes[0], at))
+	return disks[0].Number, volumes[0]
 }
 
 // The links and mount points that the agent makes are those of the program, and what it does with them is what the
 // agent sees.
 func TestOffWindowsLinks(t *testing.T) {
-	client, control := offWindows(t)
+	on, control := offWindows(t)
 	dir := kubelet + `\plugins\links`
-	mkdir := func(path string) {
-		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: path})
-		check(t, "making "+path, err)
-	}
-	link := func(from, to string) {
-		_, err := client.Filesystem.CreateSymlink(t.Context(),
-			&csiproxy.CreateSymlinkRequest{SourcePath: to, TargetPath: from})
-		check(t, "linking "+from, err)
-	}
-	mkdir(dir + `\real`)
+	link := func(from, to string) { check(t, "linking "+from, on.CreateSymlink(to, from)) }
+	check(t, "making a directory", on.Mkdir(dir+`\real`))
 	write(t, dir+`\real\data`, "precious")
 
 	link(dir+`\link`, dir+`\real`)
@@ -81,24 +88,12 @@ func TestOffWindowsLinks(t *testing.T) {
 		t.Errorf("reading through a link that leads nowhere: %v", err)
 	}
 	wantLink(t, dir+`\second`, dir+`\link`)
-	there, err := client.Filesystem.PathExists(t.Context(), &csiproxy.PathExistsRequest{Path: dir + `\link`})
-	if err != nil || there.GetExists() {
-		t.Errorf("the agent still sees the link: %v, %v", there, err)
+	if there, err := on.PathExists(dir + `\link`); err != nil || there {
+		t.Errorf("the agent still sees the link: %t, %v", there, err)
 	}
 
 	// A volume is written at its mount point and read through a link to that, as pods do.
-	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
-		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
-	check(t, "attaching a disk", err)
-	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
-	check(t, "attaching a disk", err)
-	disk := disks[0].Number
-	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
-		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
-	check(t, "listing volumes", err)
-	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volumes.GetVolumeIds()[0],
-		TargetPath: dir + `\mount`})
-	check(t, "mounting", err)
+	mounted(t, on, control, dir+`\mount`)
 	if info, err := os.Lstat(dir + `\mount`); err != nil || info.IsDir() {
 		t.Errorf("Lstat of a mount point = %v, %v, want something that is not a plain directory", info, err)
 	}
@@ -110,13 +105,12 @@ func TestOffWindowsLinks(t *testing.T) {
 // A program starts on drive C, and sees the agent's working directories there, also those of which Wine has the first
 // names.
 func TestOffWindowsDirectories(t *testing.T) {
-	client, _ := offWindows(t)
+	on, _ := offWindows(t)
 	if dir, err := os.Getwd(); err != nil || dir != `C:\` {
 		t.Errorf("the program starts in %s, %v", dir, err)
 	}
 	for _, dir := range []string{kubelet, `C:\csi`, `C:\ProgramData\Amazon\ECS`} {
-		_, err := client.Filesystem.Mkdir(t.Context(), &csiproxy.MkdirRequest{Path: dir + `\made`})
-		check(t, "making a directory", err)
+		check(t, "making a directory", on.Mkdir(dir+`\made`))
 		write(t, dir[len(`C:`):]+`\made\data`, dir)
 		wantFile(t, dir+`\made\data`, dir)
 	}
@@ -125,60 +119,46 @@ func TestOffWindowsDirectories(t *testing.T) {
 // A program finds a volume and a share as large and as full as the agent finds them, also in a folder below. The agent
 // is asked once, and not at all about a directory at which nothing is mounted.
 func TestOffWindowsSizes(t *testing.T) {
-	client, control := offWindows(t)
+	on, control := offWindows(t)
 	const mount, link = kubelet + `\plugins\sized\mount`, kubelet + `\plugins\sized\share`
 	const below = mount + `\a b`
-	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
-		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
-	check(t, "attaching a disk", err)
-	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
-	check(t, "attaching a disk", err)
-	disk := disks[0].Number
-	volumes, err := client.Volume.ListVolumesOnDisk(t.Context(),
-		&csiproxy.ListVolumesOnDiskRequest{DiskNumber: disk})
-	check(t, "listing volumes", err)
-	volume := volumes.GetVolumeIds()[0]
-	_, err = client.Volume.MountVolume(t.Context(), &csiproxy.MountVolumeRequest{VolumeId: volume, TargetPath: mount})
-	check(t, "mounting", err)
+	disk, volume := mounted(t, on, control, mount)
 	check(t, "making a directory", os.Mkdir(below, 0o700))
 	asked := func() int {
-		calls, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetVolume"})
+		made, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetVolume"})
 		check(t, "reading the journal", err)
-		return len(slices.DeleteFunc(calls.GetEntries(), func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
+		return len(slices.DeleteFunc(made.GetEntries(), func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
 	}
 	const deep = kubelet + `\plugins\unmounted\a\b\c`
 	check(t, "making directories", os.MkdirAll(deep, 0o700))
 	_, _, _ = space(t, deep)
-	if calls := asked(); calls != 0 {
-		t.Errorf("the agent was asked %d times about a directory at which nothing is mounted", calls)
+	if n := asked(); n != 0 {
+		t.Errorf("the agent was asked %d times about a directory at which nothing is mounted", n)
 	}
 	_, _, _ = space(t, below)
-	if calls := asked(); calls != 1 {
-		t.Errorf("the agent was asked %d times about a folder of a volume", calls)
+	if n := asked(); n != 1 {
+		t.Errorf("the agent was asked %d times about a folder of a volume", n)
 	}
 	for range 2 {
 		write(t, below+`\data`, strings.Repeat("x", 1<<20))
-		stats, err := client.Volume.GetVolumeStats(t.Context(), &csiproxy.GetVolumeStatsRequest{VolumeId: volume})
+		total, used, err := on.GetVolumeStats(volume)
 		check(t, "measuring the volume", err)
-		wantSpace(t, mount, stats.GetTotalBytes(), stats.GetUsedBytes())
-		wantSpace(t, below, stats.GetTotalBytes(), stats.GetUsedBytes())
+		wantSpace(t, mount, total, used)
+		wantSpace(t, below, total, used)
 		_, err = control.Change(t.Context(), &nodeapi.ChangeRequest{
 			Document: nodeapi.Document("disks", map[string]any{"number": disk, "size": 2 << 30})})
 		check(t, "growing the disk", err)
-		_, err = client.Volume.ResizeVolume(t.Context(), &csiproxy.ResizeVolumeRequest{VolumeId: volume})
-		check(t, "resizing the volume", err)
+		check(t, "resizing the volume", on.ResizeVolume(volume, 0))
 	}
 
-	_, err = client.SMB.NewSmbGlobalMapping(t.Context(), &csiproxy.NewSmbGlobalMappingRequest{RemotePath: share,
-		LocalPath: link, Username: `AZURE\csi`, Password: "csi-password"})
-	check(t, "mapping", err)
+	check(t, "mapping", on.NewSmbGlobalMapping(share, link, `AZURE\csi`, calls.Password))
 	for _, size := range []int64{3 << 30, 5 << 30} {
-		_, err = control.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
+		_, err := control.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
 			map[string]any{"name": "fs.emulated", "shares": []map[string]any{{"name": "share", "size": size}}})})
 		check(t, "resizing the share", err)
-		usage, err := client.NodeSteps.GetVolume(t.Context(), &csiproxy.GetVolumeRequest{TargetPath: link})
+		_, used, err := on.GetVolume(link)
 		check(t, "measuring the share", err)
-		wantSpace(t, link, size, usage.GetUsedBytes())
+		wantSpace(t, link, size, used)
 	}
 }
 
