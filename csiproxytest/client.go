@@ -17,7 +17,7 @@ import (
 	smb "github.com/kubernetes-csi/csi-proxy/client/groups/smb/v1"
 	system "github.com/kubernetes-csi/csi-proxy/client/groups/system/v1alpha1"
 	volume "github.com/kubernetes-csi/csi-proxy/client/groups/volume/v2alpha1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 )
 
@@ -79,7 +79,7 @@ func (n *Node) InProcess() *csiproxy.Client {
 // own tests, which configure an agent: drivers use Start.
 func FromAgent(t testing.TB, a *emulation.Agent) *Node {
 	t.Helper()
-	n := &Node{t: t, agent: a, emulated: a, machine: a.Emulated, kubelet: agent.KubeletDir}
+	n := &Node{t: t, agent: a, emulated: a, machine: a.Emulated, kubelet: node.KubeletDir}
 	t.Cleanup(n.stop)
 	n.Reconnect()
 	return n

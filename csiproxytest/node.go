@@ -131,7 +131,7 @@ func start(t testing.TB, o Options, edit func(*scenario.Scenario)) *Node {
 		StateDir: o.StateDir, Node: emulated.Options{Scenario: &described},
 		Config: agent.Config{
 			Transport: transport.Options{PipePrefix: pipePrefix(o)},
-			Node:      o.config(agent.KubeletDir),
+			Node:      o.config(node.KubeletDir),
 			APIs:      o.served(t), Server: server.Options{Logger: o.Logger},
 		},
 	})

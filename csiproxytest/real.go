@@ -16,6 +16,7 @@ import (
 	volume "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
@@ -111,7 +112,7 @@ func startReal(t testing.TB, o Options, kind string) *Node {
 			t.Skipf(onlyEmulated, "Options."+name, kind)
 		}
 	}
-	n := &Node{t: t, kubelet: agent.KubeletDir + `\` + machine.RandomName()}
+	n := &Node{t: t, kubelet: node.KubeletDir + `\` + machine.RandomName()}
 	n.plain = o.PlainPipes || kind == withRunningAgent
 	m, err := openMachine(t, n.kubelet, kind == withAgentHere)
 	n.must("preparing this machine", err)

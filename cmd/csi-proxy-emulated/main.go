@@ -44,13 +44,14 @@ func (s *served) Stop(ctx context.Context) error {
 }
 
 // start starts the agent on the emulated node, and its page.
-func (o *options) start(ctx context.Context, c agent.Config) (_ app.Agent, err error) {
+func (o *options) start(ctx context.Context, c agent.Config) (_ *agent.Agent, stop func(context.Context) error,
+	err error) {
 	if err := o.readyFile.disappear(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := o.page.listen()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &served{readyFile: o.readyFile, closePage: func() {}}
 	s.Agent, err = emulation.Start(ctx, emulation.Config{
@@ -60,10 +61,13 @@ func (o *options) start(ctx context.Context, c agent.Config) (_ app.Agent, err e
 		if l != nil {
 			_ = l.Close()
 		}
-		return s, err
+		if err != nil {
+			return nil, nil, err
+		}
+		return s.Agent.Agent, s.Stop, nil
 	}
 	if s.closePage, err = o.page.serve(l, s.Agent, o.WorkingDirs(), klog.FromContext(ctx)); err != nil {
-		return nil, errors.Join(err, l.Close(), s.Agent.Stop(ctx))
+		return nil, nil, errors.Join(err, l.Close(), s.Agent.Stop(ctx))
 	}
-	return s, nil
+	return s.Agent.Agent, s.Stop, nil
 }

@@ -37,14 +37,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // startAgent starts an agent on this machine.
-func startAgent(ctx context.Context, c agent.Config) (app.Agent, error) {
+func startAgent(ctx context.Context, c agent.Config) (_ *agent.Agent, stop func(context.Context) error, err error) {
 	// The Service Control Manager is asked only when a call wants to stop a service: the answer takes longer than the
 	// rest of the start.
 	c.Node.OwnService = sync.OnceValue(winservice.Own)
 	c.Kernel = windows.New()
-	var err error
 	if c.Node.Records, err = records.MachineDir(); err != nil {
 		klog.FromContext(ctx).Error(err, "StageShare is refused until the agent is started again")
 	}
-	return agent.Start(ctx, c)
+	a, err := agent.Start(ctx, c)
+	return a, a.Stop, err
 }

@@ -20,8 +20,8 @@ import (
 
 	v1 "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v1"
 	filesystemclient "github.com/kubernetes-csi/csi-proxy/client/groups/filesystem/v1"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/app"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winservice"
 )
 
@@ -112,7 +112,7 @@ func tryService(ctx context.Context) error {
 	defer func() { _ = client.Close() }()
 	waitCtx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	_, err = client.PathExists(waitCtx, &v1.PathExistsRequest{Path: agent.KubeletDir})
+	_, err = client.PathExists(waitCtx, &v1.PathExistsRequest{Path: node.KubeletDir})
 	return err
 }
 

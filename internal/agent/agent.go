@@ -26,8 +26,8 @@ type Agent struct {
 	endpoints transport.Endpoints
 	admin     *server.Server
 	metrics   *metrics.Metrics // nil: nothing collects them
-	failed    chan error
-	failure   atomic.Pointer[error] // the first one sent on failed
+	failed    context.Context  //nolint:containedctx // see Failed
+	fail      context.CancelCauseFunc
 
 	lifecycle sync.Mutex // held while the agent stops or restarts
 	stopped   bool
@@ -41,7 +41,8 @@ func Start(ctx context.Context, config Config) (_ *Agent, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{config: config, failed: make(chan error, 1)}
+	a := &Agent{config: config}
+	a.failed, a.fail = context.WithCancelCause(context.Background())
 	a.config.Server.Failed = a.fail
 	defer func() {
 		if err != nil {
@@ -83,16 +84,9 @@ func (a *Agent) Ready() int {
 	return 0
 }
 
-// Failed delivers one error when the agent cannot go on because a listener died. Stop must still be called.
-func (a *Agent) Failed() <-chan error { return a.failed }
-
-func (a *Agent) fail(err error) {
-	a.failure.CompareAndSwap(nil, &err)
-	select {
-	case a.failed <- err:
-	default:
-	}
-}
+// Failed returns a context that is over, with the cause, once the agent cannot go on because a listener died. Stop must
+// still be called.
+func (a *Agent) Failed() context.Context { return a.failed }
 
 // SocketDir returns the directory of the agent's sockets, empty on Windows.
 func (a *Agent) SocketDir() string { return a.config.Transport.SocketDir }

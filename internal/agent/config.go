@@ -15,14 +15,11 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
 )
 
-// KubeletDir is kubelet's directory on a Windows node, the working directory if no other is given.
-const KubeletDir = node.KubeletDir
-
 // Config is what an agent works on and what it serves.
 type Config struct {
 	// Kernel is the node to work on, which the caller closes.
 	Kernel kernel.Kernel
-	// Node is how the node's operations are done. No working directory: KubeletDir; no Resolve: the machine's resolver.
+	// Node is how the node's operations are done. No working directory: node.KubeletDir; no Resolve: the machine's resolver.
 	// Start adds what the parts of an agent are to each other: Observer, Lease, Idle, and the policy's directories.
 	Node node.Config
 	// Server is how calls are served; its policy and its call timeout do not apply to the admin endpoint. Start adds the
@@ -48,7 +45,7 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("an agent needs a kernel")
 	}
 	if len(c.Node.WorkingDirs) == 0 {
-		c.Node.WorkingDirs = []string{KubeletDir}
+		c.Node.WorkingDirs = []string{node.KubeletDir}
 	}
 	if c.Server.Logger.GetSink() == nil {
 		c.Server.Logger = klog.Background()

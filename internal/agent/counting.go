@@ -3,6 +3,8 @@
 package agent
 
 import (
+	"context"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -21,12 +23,7 @@ func (a *Agent) count() {
 			return n
 		},
 		Endpoints: a.endpointStates,
-		Failed: func() error {
-			if err := a.failure.Load(); err != nil {
-				return *err
-			}
-			return nil
-		},
+		Failed:    func() error { return context.Cause(a.failed) },
 	}, a.config.KernelHistograms, a.config.Server.Logger)
 	a.metrics = m
 	a.config.Server.Metrics, a.config.Node.Observer = m.Calls, m.Operations.Observe

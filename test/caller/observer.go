@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/admin"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
@@ -31,7 +30,7 @@ type Observer struct {
 // Observe returns an observer of a node.
 func Observe(t testing.TB, e *emulated.Node) *Observer {
 	t.Helper()
-	n, err := node.New(e, node.Config{WorkingDirs: []string{agent.KubeletDir}})
+	n, err := node.New(e, node.Config{WorkingDirs: []string{node.KubeletDir}})
 	OK(t, err)
 	return &Observer{t, e, n.For(operation.Everything()), map[string]string{}}
 }
@@ -57,10 +56,10 @@ func (o *Observer) Disks() (disks []treeview.Disk, volumes map[string]string) {
 // are not followed.
 func (o *Observer) Paths() map[string]string {
 	o.t.Helper()
-	host, err := o.emulated.HostPath(agent.KubeletDir)
+	host, err := o.emulated.HostPath(node.KubeletDir)
 	OK(o.t, err)
 	paths := map[string]string{}
-	o.list(paths, agent.KubeletDir, host)
+	o.list(paths, node.KubeletDir, host)
 	return paths
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/apis"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/services"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
@@ -51,7 +52,7 @@ func NewOptions(program string) *Options {
 	klog.InitFlags(flags)
 	o.Log.program = program
 	o.Log.register(flags)
-	flags.StringVar(&o.kubelet, "kubelet-path", agent.KubeletDir, "kubelet's `directory`; always a working directory")
+	flags.StringVar(&o.kubelet, "kubelet-path", node.KubeletDir, "kubelet's `directory`; always a working directory")
 	flags.Func("working-dir", "another `directory` below which operations are allowed; may be repeated",
 		func(dir string) error {
 			if dir == "" {

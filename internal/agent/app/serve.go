@@ -15,8 +15,6 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/buildversion"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/metrics"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
 )
@@ -24,18 +22,9 @@ import (
 // StopLimit is how long an agent waits, once told to stop, for the node's running operations: a format takes a while.
 const StopLimit = 2 * time.Minute
 
-// An Agent is what Serve runs: an agent.Agent, or more.
-type Agent interface {
-	Ready() int
-	Failed() <-chan error
-	Stop(ctx context.Context) error
-	Path(endpoint string) string
-	Metrics() *metrics.Metrics
-	Node() (*node.Node, error)
-}
-
-// A Start starts a program's agent with the configuration that the common flags ask for.
-type Start func(ctx context.Context, c agent.Config) (Agent, error)
+// A Start starts a program's agent with the configuration that the common flags ask for. Stop stops it, and what else
+// was started.
+type Start func(ctx context.Context, c agent.Config) (a *agent.Agent, stop func(context.Context) error, err error)
 
 // Serve runs an agent until told is over or a failure ends it. Ready gets the number of endpoints once all accept.
 func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpoints int) error) (err error) {
@@ -68,7 +57,7 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	if record != nil {
 		config.Server.Recorders = []server.Recorder{record}
 	}
-	a, err := start(told, config)
+	a, stop, err := start(told, config)
 	if err != nil {
 		if told.Err() != nil && ctx.Err() == nil {
 			return nil // told to stop while it started
@@ -76,13 +65,12 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 		return err
 	}
 	if l != nil {
-		stop := a.Metrics().Serve(l)
-		defer stop() // after the agent, so that its stopping can be watched
+		defer a.Metrics().Serve(l)() // after the agent, so that its stopping can be watched
 	}
 	defer func() {
 		waitCtx, cancel := context.WithTimeout(ctx, StopLimit)
 		defer cancel()
-		err = errors.Join(err, a.Stop(waitCtx))
+		err = errors.Join(err, stop(waitCtx))
 		logger.Info("stopped")
 	}()
 	logger.Info("serving", "version", Version(o.program), "endpoints", a.Ready(), "at", a.Path("csi-proxy-*"),
@@ -96,13 +84,13 @@ func (o *Options) Serve(ctx, told context.Context, start Start, ready func(endpo
 	case <-told.Done():
 		logger.Info("told to stop")
 		return nil
-	case err := <-a.Failed():
-		return err
+	case <-a.Failed().Done():
+		return context.Cause(a.Failed())
 	}
 }
 
 // lookAround logs which working directories cannot be used, and cleans up what a death of the agent left of shares.
-func lookAround(ctx context.Context, a Agent, logger klog.Logger) {
+func lookAround(ctx context.Context, a *agent.Agent, logger klog.Logger) {
 	n, err := a.Node()
 	if err != nil {
 		return // it stops already

@@ -18,9 +18,6 @@ type Secret []byte
 // String hides the secret.
 func (Secret) String() string { return redacted }
 
-// GoString hides the secret.
-func (Secret) GoString() string { return redacted }
-
 // Format hides the secret whatever the verb.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 

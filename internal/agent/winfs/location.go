@@ -116,9 +116,14 @@ func (loc *Location) openAsIs(how kernel.OpenOptions) kernel.OpenOptions {
 }
 
 // open opens or makes the object at the location; how must contain FILE_OPEN_REPARSE_POINT.
-func (loc *Location) open(how kernel.OpenOptions) (h kernel.Handle, err error) {
+func (loc *Location) open(how kernel.OpenOptions) (kernel.Handle, error) {
+	return loc.openIn(loc.dir, loc.name, how)
+}
+
+// openIn opens or makes an object, which the location closes.
+func (loc *Location) openIn(dir kernel.Handle, name string, how kernel.OpenOptions) (h kernel.Handle, err error) {
 	err = loc.fs.run.RetryShared(func() (err error) {
-		h, err = loc.fs.kernel.OpenFile(loc.dir, loc.name, how)
+		h, err = loc.fs.kernel.OpenFile(dir, name, how)
 		return err
 	})
 	if err != nil {

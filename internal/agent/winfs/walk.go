@@ -159,15 +159,11 @@ func (fs *FS) walk(path, root winpath.Path, rest []string, w Walk) (*Location, e
 
 // enterRoot opens a working directory. It may itself lie behind a link; that is the operator's choice.
 func (fs *FS) enterRoot(loc *Location, root winpath.Path, w Walk) error {
-	var h kernel.Handle
-	err := fs.run.RetryShared(func() (err error) {
-		h, err = fs.kernel.OpenFile(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
-		return err
-	})
+	h, err := loc.openIn(nil, root.Extended(), w.how(win32.FILE_OPEN, win32.FILE_DIRECTORY_FILE))
 	if err != nil {
 		return errdefs.Errorf(rootError{err}, "opening the working directory %s, of -kubelet-path or -working-dir", root)
 	}
-	loc.dir = loc.own(h)
+	loc.dir = h
 	return nil
 }
 
@@ -195,12 +191,7 @@ func (fs *FS) enter(loc *Location, name string, w Walk) (link *winpath.Path, err
 	if w.Create {
 		disposition = win32.FILE_OPEN_IF
 	}
-	var h kernel.Handle
-	err = fs.run.RetryShared(func() (err error) {
-		h, err = fs.kernel.OpenFile(loc.dir, name,
-			w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
-		return err
-	})
+	h, err := loc.openIn(loc.dir, name, w.how(disposition, win32.FILE_DIRECTORY_FILE|win32.FILE_OPEN_REPARSE_POINT))
 	if errdefs.HasCode(err, win32.ERROR_DIRECTORY, win32.ERROR_ALREADY_EXISTS) {
 		return nil, errdefs.FailedPrecondition.WrapErrorf(err, reason.NotADirectory,
 			"a component of %s is a file, not a directory: %s", loc.Path, name)
@@ -208,7 +199,6 @@ func (fs *FS) enter(loc *Location, name string, w Walk) (link *winpath.Path, err
 	if err != nil {
 		return nil, errdefs.Errorf(err, "opening %q on the way to %s", name, loc.Path)
 	}
-	loc.own(h)
 	l, err := LookAt(h)
 	if err != nil {
 		return nil, errdefs.Errorf(err, "examining %q on the way to %s", name, loc.Path)

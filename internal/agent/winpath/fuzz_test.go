@@ -86,10 +86,10 @@ func FuzzParse(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if rebuilt != p || p.Len() != len(p.Components()) {
+		if rebuilt != p {
 			t.Errorf("%s is made of %q", p, p.Components())
 		}
-		if p.Len() > 0 {
+		if len(p.Components()) > 0 {
 			if joined, err := parent.Join(p.Base()); err != nil || joined != p {
 				t.Errorf("%s is not %s and %q", p, parent, p.Base())
 			}
@@ -101,7 +101,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if root, rest, ok := w.Find(p); !ok || p.Len()-len(rest) != root.Len() {
+		if root, rest, ok := w.Find(p); !ok || len(p.Components())-len(rest) != len(root.Components()) {
 			t.Errorf("%s is in its parent at %s, %q, %v", p, root, rest, ok)
 		}
 	})

@@ -117,18 +117,10 @@ func (p Path) Drive() byte {
 
 // Components returns the names from the root on, none for the root itself. The caller may change the slice.
 func (p Path) Components() []string {
-	if p.Len() == 0 {
+	if len(p.text) <= len(`C:\`) {
 		return nil
 	}
 	return strings.Split(p.text[len(`C:\`):], `\`)
-}
-
-// Len returns the number of components.
-func (p Path) Len() int {
-	if len(p.text) <= len(`C:\`) {
-		return 0
-	}
-	return strings.Count(p.text, `\`)
 }
 
 // Base returns the last component, "" for a root.

@@ -138,12 +138,12 @@ func TestPath(t *testing.T) {
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", text, diff)
 		}
-		if p.Len() != len(want.Components) {
-			t.Errorf("%s: length %d, want %d", text, p.Len(), len(want.Components))
+		if len(p.Components()) != len(want.Components) {
+			t.Errorf("%s: length %d, want %d", text, len(p.Components()), len(want.Components))
 		}
 	}
 	var none Path
-	if !none.IsZero() || none.Drive() != 0 || none.Len() != 0 || none.Base() != "" ||
+	if !none.IsZero() || none.Drive() != 0 || len(none.Components()) != 0 || none.Base() != "" ||
 		none.Components() != nil {
 		t.Error("the zero path is something")
 	}

@@ -25,7 +25,7 @@ func NewWorkingDirs(texts []string) (WorkingDirs, error) {
 			w.dirs = append(w.dirs, dir)
 		}
 	}
-	slices.SortStableFunc(w.dirs, func(a, b Path) int { return b.Len() - a.Len() })
+	slices.SortStableFunc(w.dirs, func(a, b Path) int { return len(b.Components()) - len(a.Components()) })
 	return w, nil
 }
 

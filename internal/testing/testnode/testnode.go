@@ -79,7 +79,7 @@ func Start(t testing.TB, o Options) *Node {
 	config := agent.Config{
 		Transport: transport.Options{PipePrefix: "test-" + rand.Text() + "-"},
 		Node: node.Config{Interceptor: n.Faults.observe,
-			WorkingDirs: append([]string{agent.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
+			WorkingDirs: append([]string{node.KubeletDir}, o.WorkingDirs...), RequirePrivacy: !o.PlainSMB,
 			EraseOnFormat: o.EraseOnFormat, ProtectedServices: o.ProtectedServices},
 		Server:  server.Options{Limits: o.Limits, CallTimeout: o.CallTimeout, Policy: o.Policy},
 		Metrics: o.Metrics, KernelHistograms: o.KernelHistograms,
