@@ -135,15 +135,16 @@ func (h *fileHandle) remove(e hostfiles.Entry) error {
 	return err
 }
 
-// dispose deletes the file: its name is gone when this returns. Deletion at the last close, without
-// FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, is not emulated: ERROR_NOT_SUPPORTED.
+// dispose deletes the file: its name is gone when this returns. Nothing else, such as deletion at the last close, is
+// emulated: ERROR_NOT_SUPPORTED.
 func (h *fileHandle) dispose(flags uint32) error {
+	const atOnce = win32.FILE_DISPOSITION_FLAG_DELETE | win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
 	switch {
 	case h.content.fileSystem() != "NTFS":
 		return win32.ERROR_INVALID_PARAMETER // FAT and exFAT lack the class
 	case !h.has(win32.DELETE):
-		return win32.ERROR_ACCESS_DENIED // even to change nothing
-	case flags&win32.FILE_DISPOSITION_FLAG_POSIX_SEMANTICS == 0:
+		return win32.ERROR_ACCESS_DENIED
+	case flags&atOnce != atOnce:
 		return win32.ERROR_NOT_SUPPORTED
 	}
 	e, err := h.deletable(flags&win32.FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE != 0)

@@ -78,7 +78,11 @@ func stateDirs() []string { return []string{bundle.DisksDir, smb.SharesDir, Reco
 // copyState copies the directories of a node, and the bundles that are attached to it and lie elsewhere.
 func (n *Node) copyState(to string, disks []bundle.Record) error {
 	for _, name := range stateDirs() {
-		if err := n.host.CopyDir(filepath.Join(n.dir, name), filepath.Join(to, name)); err != nil {
+		err := n.host.CopyDir(filepath.Join(n.dir, name), filepath.Join(to, name))
+		if name == RecordsDir && errors.Is(err, os.ErrNotExist) { // they were removed, or there were none to keep
+			err = n.host.MkdirAll(filepath.Join(to, name), 0o700)
+		}
+		if err != nil {
 			return err
 		}
 	}

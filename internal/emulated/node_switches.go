@@ -24,8 +24,8 @@ func (n *Node) SetSwitch(name, answer string) error {
 	next := n.state.Switches
 	_, err := strictyaml.Decode("", []byte(known.Name+": "+answer), &next)
 	if err != nil || strings.ContainsAny(answer, "\r\n") || next.Check() != nil {
-		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid answer: %s is %q; it must be one of these: %s",
-			known.Name, answer, strings.Join(known.Answers, ", "))
+		return errdefs.InvalidArgument.Errorf("INVALID_ARGUMENT", "invalid answer: %s is %q; it must be %s",
+			known.Name, answer, known.Allowed())
 	}
 	if err := n.update(func(s *state) { s.Switches = next }); err != nil {
 		return err

@@ -93,6 +93,20 @@ func TestPlantedHostFiles(t *testing.T) {
 	}
 }
 
+// A directory that a process of the host fills while it is removed is not empty, as on Windows.
+func TestDirectoryFilledWhileItIsRemoved(t *testing.T) {
+	var dir string
+	n := openNode(t, t.TempDir(), Options{Scenario: smallScenario(), Before: func(change, path string) error {
+		if change != "remove" || path != dir {
+			return nil
+		}
+		return os.WriteFile(filepath.Join(dir, "late"), nil, 0o600)
+	}})
+	mkdir(t, n, `C:\d`)
+	dir = hostPath(t, n, `C:\d`)
+	wantCode(t, "filled", erase(openFile(t, n, `\\?\C:\d`, how(anyRight, win32.FILE_OPEN, 0))), win32.ERROR_DIR_NOT_EMPTY)
+}
+
 // The node does not wait for the other end of a named pipe that takes the place of a file under a handle.
 func TestFileThatBecomesAPipe(t *testing.T) {
 	var file string

@@ -104,10 +104,10 @@ func (s *Spec) check() error {
 		return fmt.Errorf("sectors of %d bytes, not 512 or 4096", s.SectorSize)
 	case s.SizeBytes < minDiskBytes || s.SizeBytes > setting.MaxSize || int64(s.SizeBytes)%int64(s.SectorSize) != 0:
 		return fmt.Errorf("a size of %d bytes is not whole sectors from 4 MiB to 16 TiB", s.SizeBytes)
-	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < MinFormattedBytes):
-		return errors.New("only a new disk of at least 64 MiB can be formatted")
 	case s.Boot && s.SizeBytes < minBootBytes:
 		return errors.New("a disk to boot from needs at least 256 MiB")
+	case bool(s.Formatted) && (s.ImagePath != "" || s.SizeBytes < MinFormattedBytes):
+		return errors.New("only a new disk of at least 64 MiB can be formatted")
 	case len(s.Letter) > 1 || s.Letter != "" && (!bool(s.Formatted) || s.Letter < "D" || s.Letter > "Z"):
 		return fmt.Errorf("the letter %q is not one from D to Z, or the disk is not formatted", s.Letter)
 	case (s.Boot || s.FileSystem != setting.FileSystemNTFS) && !bool(s.Formatted):

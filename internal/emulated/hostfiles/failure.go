@@ -20,6 +20,8 @@ func Code(err error) win32.Errno {
 		return errno
 	case errors.Is(err, fs.ErrNotExist):
 		return win32.ERROR_FILE_NOT_FOUND
+	case isNotEmpty(err): // which is an fs.ErrExist, too
+		return win32.ERROR_DIR_NOT_EMPTY
 	case errors.Is(err, fs.ErrExist):
 		return win32.ERROR_ALREADY_EXISTS
 	case errors.Is(err, fs.ErrPermission):

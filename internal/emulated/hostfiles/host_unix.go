@@ -16,6 +16,7 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 func isNameTooLong(err error) bool { return errors.Is(err, syscall.ENAMETOOLONG) }
+func isNotEmpty(err error) bool    { return errors.Is(err, syscall.ENOTEMPTY) }
 
 // withoutWaiting makes an open return at once where the name is a named pipe without a writer.
 const withoutWaiting = syscall.O_NONBLOCK

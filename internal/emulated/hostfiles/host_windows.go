@@ -14,6 +14,7 @@ import (
 
 func isDiskFull(err error) bool    { return errors.Is(err, windows.ERROR_DISK_FULL) }
 func isNameTooLong(err error) bool { return errors.Is(err, windows.ERROR_INVALID_NAME) }
+func isNotEmpty(err error) bool    { return errors.Is(err, windows.ERROR_DIR_NOT_EMPTY) }
 
 // withoutWaiting is nothing here: files of the host's file systems are not pipes.
 const withoutWaiting = 0

@@ -46,7 +46,7 @@ type Switches struct {
 var answers = map[string][]string{ // never changes
 	"attributesVersion": {"16", "40"},
 	"msr":               {MSRImmediate, MSRDelayed, MSRLate, MSRNever},
-	"lacksPrivileges":   append([]string{"none"}, KnownPrivileges()...), // or some of these, separated by commas
+	"lacksPrivileges":   append([]string{"none"}, KnownPrivileges()...),
 	"timing":            {"none", TimingWindows},
 }
 
@@ -59,8 +59,7 @@ func (s Switches) Check() error {
 		}
 		for _, answer := range given {
 			if !slices.Contains(allowed, answer) {
-				return strictyaml.At(fmt.Errorf("it is %q; it must be one of %s", answer, strings.Join(one.Answers, ", ")),
-					one.Name)
+				return strictyaml.At(fmt.Errorf("it is %q; it must be %s", one.Value, one.Allowed()), one.Name)
 			}
 		}
 	}
@@ -80,6 +79,15 @@ type Switch struct {
 	Name    string // as in scenario files
 	Value   string
 	Answers []string // the allowed ones
+}
+
+// Allowed says which answers are allowed.
+func (s Switch) Allowed() string {
+	text := "one of " + strings.Join(s.Answers, ", ")
+	if s.Name == "lacksPrivileges" {
+		text += ", or several privileges separated by commas"
+	}
+	return text
 }
 
 // List returns the switches as text, in their order.
