@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 )
 
@@ -61,10 +62,10 @@ func TestPlantedHostFiles(t *testing.T) {
 	defer socket.Close()
 
 	for name, want := range map[string]win32.FileAttributeTag{
-		"out":    {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
-		"inside": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
+		"out":    {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: deviceside.IO_REPARSE_TAG_LX_SYMLINK},
+		"inside": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: deviceside.IO_REPARSE_TAG_LX_SYMLINK},
 		"forged": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT | win32.FILE_ATTRIBUTE_DIRECTORY,
-			ReparseTag: win32.IO_REPARSE_TAG_LX_SYMLINK},
+			ReparseTag: deviceside.IO_REPARSE_TAG_LX_SYMLINK},
 		"S": {Attributes: win32.FILE_ATTRIBUTE_REPARSE_POINT, ReparseTag: hostfiles.TagSocket},
 	} {
 		h := openFile(t, n, `\\?\C:\d\`+name, how(anyRight, win32.FILE_OPEN, win32.FILE_OPEN_REPARSE_POINT))

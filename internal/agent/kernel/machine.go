@@ -26,19 +26,16 @@ type Services interface {
 	DependentServices(name string) ([]string, error)
 }
 
-// Service is the record of a service, with the numbers of QUERY_SERVICE_CONFIGW and SERVICE_STATUS_PROCESS.
+// Service is what the agent reads of a service, with the numbers of QUERY_SERVICE_CONFIGW and SERVICE_STATUS_PROCESS.
 type Service struct {
-	DisplayName  string
-	StartType    win32.ServiceStart
-	Dependencies []string // services, and with a leading + load order groups, that must run first
+	DisplayName string
+	StartType   win32.ServiceStart
 
 	State           win32.ServiceState
-	Accepted        uint32 // SERVICE_ACCEPT_STOP 1 and others
 	ExitCode        uint32 // Win32 code of the last stop; ERROR_SERVICE_SPECIFIC_ERROR: see ServiceExitCode
 	ServiceExitCode uint32
 	CheckPoint      uint32 // grows while a pending state makes progress
 	WaitHint        uint32 // milliseconds until the next step of a pending state
-	ProcessID       uint32 // 0 when it is not running
 }
 
 // Firmware gives access to the tables that the machine's firmware left in memory.

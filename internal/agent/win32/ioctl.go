@@ -40,12 +40,6 @@ const (
 	FSCTL_EXTEND_VOLUME        = 0x000900F0 // in ExtendVolume
 )
 
-// Access that a control code needs from the handle (CTL_CODE's Access).
-const (
-	FILE_READ_ACCESS  = 1 // GENERIC_READ
-	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
-)
-
 // ControlCodeName returns the code's name, or its number such as 0x0007405c if this package does not know it.
 func ControlCodeName(code uint32) string {
 	if name, ok := controlCodeNames[code]; ok {

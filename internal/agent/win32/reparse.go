@@ -15,7 +15,6 @@ import (
 const (
 	IO_REPARSE_TAG_MOUNT_POINT = 0xA0000003 // volume mount point or junction
 	IO_REPARSE_TAG_SYMLINK     = 0xA000000C
-	IO_REPARSE_TAG_LX_SYMLINK  = 0xA000001D // made by the Windows Subsystem for Linux; Win32 cannot follow it
 )
 
 // MAXIMUM_REPARSE_DATA_BUFFER_SIZE is the size in bytes of a buffer that holds every reparse point.

@@ -22,7 +22,7 @@ func TestReparseLimits(t *testing.T) {
 	for _, r := range []ReparsePoint{
 		{Tag: IO_REPARSE_TAG_SYMLINK, SubstituteName: fits.SubstituteName + "a"},
 		{Tag: IO_REPARSE_TAG_MOUNT_POINT, PrintName: strings.Repeat("a", 1<<16)},
-		{Tag: IO_REPARSE_TAG_LX_SYMLINK, Raw: make([]byte, MAXIMUM_REPARSE_DATA_BUFFER_SIZE-7)},
+		{Tag: deviceside.IO_REPARSE_TAG_LX_SYMLINK, Raw: make([]byte, MAXIMUM_REPARSE_DATA_BUFFER_SIZE-7)},
 		{Tag: 1, Raw: make([]byte, MAXIMUM_REPARSE_DATA_BUFFER_SIZE-23)},
 	} {
 		if b := r.Bytes(); b != nil {

@@ -50,6 +50,3 @@ func (s ServiceState) String() string {
 	}
 	return words[s]
 }
-
-// SERVICE_ACCEPT_STOP is set for a service that can be stopped now (SERVICE_STATUS.dwControlsAccepted).
-const SERVICE_ACCEPT_STOP uint32 = 0x1

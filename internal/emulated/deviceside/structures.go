@@ -24,6 +24,19 @@ type DiskGeometryEx struct {
 	_        [8]byte // Data: partition and detection information, which is not used here
 }
 
+// Access that a control code needs from the handle (CTL_CODE's Access).
+const (
+	FILE_READ_ACCESS  = 1 // GENERIC_READ
+	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
+)
+
+// What the agent asks for nowhere: a reparse tag, which the Windows Subsystem for Linux makes and Win32 cannot follow, and
+// an attribute of files.
+const (
+	IO_REPARSE_TAG_LX_SYMLINK = 0xA000001D
+	FILE_ATTRIBUTE_ARCHIVE    = 0x20
+)
+
 // NTFSVolumeData is NTFS_VOLUME_DATA_BUFFER. Clusters are numbered from the start of the volume.
 // https://learn.microsoft.com/windows/win32/api/winioctl/ns-winioctl-ntfs_volume_data_buffer
 type NTFSVolumeData struct {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 )
 
 // CheckNotLink fails if a directory is a reparse point, below which nothing can be done.
@@ -161,7 +162,7 @@ func Inspect(dir *os.Root, e Entry) (Entry, error) {
 		}
 		e.data, err = ReadFileIn(dir, file, link, win32.MAXIMUM_REPARSE_DATA_BUFFER_SIZE)
 		if errors.Is(err, errNotOurs) || err == nil && len(e.data) < 8 {
-			e.data, e.Tag = nil, win32.IO_REPARSE_TAG_LX_SYMLINK // it cannot be followed
+			e.data, e.Tag = nil, deviceside.IO_REPARSE_TAG_LX_SYMLINK // it cannot be followed
 			return e, nil
 		}
 		if err == nil {
@@ -169,7 +170,7 @@ func Inspect(dir *os.Root, e Entry) (Entry, error) {
 		}
 		return e, err
 	case mode&fs.ModeSymlink != 0:
-		e.Tag = win32.IO_REPARSE_TAG_LX_SYMLINK
+		e.Tag = deviceside.IO_REPARSE_TAG_LX_SYMLINK
 	case !mode.IsRegular():
 		e.Tag = TagSocket
 	}

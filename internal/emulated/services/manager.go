@@ -17,19 +17,11 @@ func (all List) Query(s *Service) kernel.Service {
 	all.pass(s)
 	info := kernel.Service{
 		DisplayName: s.DisplayName, StartType: win32.ServiceStart(s.StartType),
-		Dependencies: slices.Clone(s.Dependencies), State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
+		State: s.State, ExitCode: s.ExitCode, ServiceExitCode: s.ServiceExitCode,
 	}
 	switch s.State {
 	case win32.SERVICE_START_PENDING, win32.SERVICE_STOP_PENDING:
 		info.CheckPoint, info.WaitHint = uint32(s.Queries), 2000
-	case win32.SERVICE_RUNNING:
-		if !s.Unstoppable {
-			info.Accepted = win32.SERVICE_ACCEPT_STOP
-		}
-	}
-	if s.State != win32.SERVICE_STOPPED {
-		index := slices.IndexFunc(all, func(o Service) bool { return o.Name == s.Name })
-		info.ProcessID = uint32(1000 + 4*index)
 	}
 	return info
 }

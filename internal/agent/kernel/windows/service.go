@@ -46,17 +46,12 @@ func (Kernel) QueryService(name string) (kernel.Service, error) {
 		return kernel.Service{}, failure("QueryServiceStatusEx", name, err)
 	}
 	config := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(start(b)))
-	info := kernel.Service{
+	return kernel.Service{
 		DisplayName: windows.UTF16PtrToString(config.DisplayName), StartType: win32.ServiceStart(config.StartType),
-		State: win32.ServiceState(status.CurrentState), Accepted: status.ControlsAccepted, ProcessID: status.ProcessId,
+		State:    win32.ServiceState(status.CurrentState),
 		ExitCode: status.Win32ExitCode, ServiceExitCode: status.ServiceSpecificExitCode,
 		CheckPoint: status.CheckPoint, WaitHint: status.WaitHint,
-	}
-	if config.Dependencies != nil {
-		from := uintptr(unsafe.Pointer(config.Dependencies)) - uintptr(unsafe.Pointer(start(b)))
-		info.Dependencies = multiStrings(units(b[from:]))
-	}
-	return info, nil
+	}, nil
 }
 
 // closeService releases a handle of the Service Control Manager; nothing can be done about a failure.

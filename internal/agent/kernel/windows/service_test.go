@@ -21,8 +21,8 @@ func TestQueryService(t *testing.T) {
 	must(t, err)
 	t.Logf("%+v", got)
 	if got.StartType != windows.SERVICE_AUTO_START || got.State != windows.SERVICE_RUNNING ||
-		got.ProcessID == 0 || got.DisplayName == "" {
-		t.Errorf("got %+v, want an automatic service with a name, running in a process", got)
+		got.DisplayName == "" {
+		t.Errorf("got %+v, want an automatic service with a name, running", got)
 	}
 }
 
