@@ -39,7 +39,7 @@ func smbios(serial string) []byte {
 	return deviceside.SMBIOS(win32.SMBIOS{bios, system})
 }
 
-// EnablePrivilege implements kernel.Privileges. The process that the node knows is the agent; a reboot ends it.
+// EnablePrivilege implements kernel.Machine. The process that the node knows is the agent; a reboot ends it.
 func (n *Node) EnablePrivilege(name string) (err error) {
 	defer n.call("AdjustTokenPrivileges", name, &err)()
 	switch {
@@ -57,7 +57,7 @@ func (n *Node) privileged(name string) bool {
 	return n.privileges[name] && !n.state.Switches.LacksPrivilege(name)
 }
 
-// RegistryStrings implements kernel.Registry for the values that say which disks Windows needs.
+// RegistryStrings implements kernel.Machine for the values that say which disks Windows needs.
 func (n *Node) RegistryStrings(key, value string) (_ []string, err error) {
 	name := key + `\` + value
 	defer n.call("RegQueryValueExW", name, &err)()

@@ -32,9 +32,7 @@ type Kernel interface {
 	Volumes
 	ISCSI
 	Services
-	Firmware
-	Privileges
-	Registry
+	Machine
 	SMB
 }
 

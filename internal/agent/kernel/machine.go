@@ -38,27 +38,21 @@ type Service struct {
 	WaitHint        uint32 // milliseconds until the next step of a pending state
 }
 
-// Firmware gives access to the tables that the machine's firmware left in memory.
-type Firmware interface {
+// Machine is the machine's firmware and configuration, and what this process may do on it.
+type Machine interface {
 	// SystemFirmwareTable returns a provider's table (GetSystemFirmwareTable). ERROR_INVALID_FUNCTION: no such provider.
 	SystemFirmwareTable(provider, id uint32) ([]byte, error)
-}
 
-// ProviderSMBIOS is the provider 'RSMB', whose only table, 0, win32.ParseSMBIOS decodes.
-const ProviderSMBIOS uint32 = 0x52534D42
-
-// Registry reads the machine's configuration.
-type Registry interface {
 	// RegistryStrings returns the strings of a value of a key below HKEY_LOCAL_MACHINE: those of a REG_MULTI_SZ, or the
 	// one of a REG_SZ or REG_EXPAND_SZ, with environment variables expanded (RegQueryValueExW, ExpandEnvironmentStringsW).
 	// A missing key or value gives none.
 	RegistryStrings(key, value string) ([]string, error)
-}
 
-// Privileges are rights that Windows does not tie to an object. An account holds them, and the token of each of its
-// processes has them; most have no effect until the process enables them.
-type Privileges interface {
-	// EnablePrivilege enables a privilege, such as SeCreateSymbolicLinkPrivilege, for this process (OpenProcessToken,
-	// LookupPrivilegeValueW, AdjustTokenPrivileges). ERROR_NOT_ALL_ASSIGNED: the process does not have it.
+	// EnablePrivilege enables a privilege of this process's token, such as SeCreateSymbolicLinkPrivilege, which has no
+	// effect before (OpenProcessToken, LookupPrivilegeValueW, AdjustTokenPrivileges). ERROR_NOT_ALL_ASSIGNED: the token
+	// does not have it.
 	EnablePrivilege(name string) error
 }
+
+// ProviderSMBIOS is the provider 'RSMB', whose only table, 0, win32.ParseSMBIOS decodes.
+const ProviderSMBIOS uint32 = 0x52534D42
