@@ -81,6 +81,10 @@ func TestMountPointCodes(t *testing.T) {
 	} {
 		wantCode(t, "set: "+c.name, n.SetVolumeMountPoint(c.path, c.volume), c.want)
 	}
+	d := n.disks[1]
+	if _, err := os.Stat(d.image.Files(d.volumes[0].ID)); err != nil {
+		t.Errorf("a program of the host that follows the mount point: %v", err)
+	}
 	mkdir(t, n, `X:\inner`)
 	must(t, n.SetVolumeMountPoint(`C:\m\e\inner\`, n.disks.volumes()[1].name())) // C below itself
 	paths, err := n.VolumePathNames(v)
