@@ -125,18 +125,15 @@ func (k *KernelCalls) collect(to chan<- prometheus.Metric) {
 	functions := maps.Clone(k.functions)
 	k.mu.Unlock()
 	for f, calls := range functions {
-		all, oldest, stuck := calls.All(), 0.0, 0
-		for i, call := range all { // the oldest first
-			age := time.Since(call.Since)
-			if i == 0 {
-				oldest = age.Seconds()
-			}
+		var count, oldest, stuck float64
+		calls.Each(func(since time.Time, _ *struct{}) {
+			age := time.Since(since)
+			count, oldest = count+1, max(oldest, age.Seconds())
 			if age > stuckAfter {
 				stuck++
 			}
-		}
-		for desc, value := range map[*prometheus.Desc]float64{k.running: float64(len(all)), k.stuck: float64(stuck),
-			k.oldest: oldest} {
+		})
+		for desc, value := range map[*prometheus.Desc]float64{k.running: count, k.stuck: stuck, k.oldest: oldest} {
 			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, f.name, f.controlCode)
 		}
 	}

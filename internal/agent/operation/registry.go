@@ -16,10 +16,10 @@ import (
 // whose callers have given up shows a kernel call that hangs. An operation that asks several disks or volumes side by
 // side is listed once more for each of them that has not answered.
 func (r *Runner) Running(isCall func(verb string) bool) (all []*api.Operation) {
-	for _, e := range r.tasks.All() {
-		request, at := e.Value.request, e.Value.at
-		one := &api.Operation{Name: request.String(), Call: isCall(request.Verb), Waiting: !e.Value.begun,
-			Age: durationpb.New(time.Since(e.Since))}
+	r.tasks.Each(func(since time.Time, t *task) {
+		request, at := t.request, t.at
+		one := &api.Operation{Name: request.String(), Call: isCall(request.Verb), Waiting: !t.begun,
+			Age: durationpb.New(time.Since(since))}
 		if at != (Object{}) {
 			one.Name += " at " + at.String()
 		} else if len(request.Objects) > 0 && request.Objects[0].class != wholeNode {
@@ -27,7 +27,7 @@ func (r *Runner) Running(isCall func(verb string) bool) (all []*api.Operation) {
 		}
 		one.Object, one.Server = at.String(), at.Server()
 		all = append(all, one)
-	}
+	})
 	return all
 }
 

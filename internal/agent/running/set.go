@@ -24,12 +24,6 @@ type Entry[T any] struct {
 	value   T
 }
 
-// A Snapshot is a copy of an Entry.
-type Snapshot[T any] struct {
-	Since time.Time
-	Value T
-}
-
 // Add puts a value into the set.
 func (s *Set[T]) Add(value T) *Entry[T] {
 	s.mu.Lock()
@@ -52,13 +46,6 @@ func (e *Entry[T]) Update(change func(value *T)) {
 	e.set.mu.Lock()
 	defer e.set.mu.Unlock()
 	change(&e.value)
-}
-
-// All returns a snapshot of the entries, the oldest first.
-func (s *Set[T]) All() []Snapshot[T] {
-	var all []Snapshot[T]
-	s.Each(func(since time.Time, value *T) { all = append(all, Snapshot[T]{Since: since, Value: *value}) })
-	return all
 }
 
 // Each calls a function for each entry, the oldest first. The function runs under the set's lock, so it must be quick,

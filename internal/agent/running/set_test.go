@@ -14,9 +14,7 @@ import (
 )
 
 func values(s *running.Set[string]) (values []string) {
-	for _, e := range s.All() {
-		values = append(values, e.Value)
-	}
+	s.Each(func(_ time.Time, value *string) { values = append(values, *value) })
 	return values
 }
 
@@ -59,20 +57,20 @@ func TestAge(t *testing.T) {
 		if got := second.Since.Sub(first.Since); got != time.Minute {
 			t.Errorf("there are %v between them", got)
 		}
-		if all := s.All(); all[0].Since != first.Since || all[1].Since != second.Since {
+		var all []time.Time
+		s.Each(func(since time.Time, _ *string) { all = append(all, since) })
+		if all[0] != first.Since || all[1] != second.Since {
 			t.Errorf("the set has the times %v", all)
 		}
 	})
 }
 
-// A snapshot keeps the value that the entry had then.
 func TestUpdate(t *testing.T) {
 	var s running.Set[string]
 	e := s.Add("waits")
-	before := s.All()
 	e.Update(func(value *string) { *value += ", runs" })
-	if before[0].Value != "waits" || values(&s)[0] != "waits, runs" || e.Remove() != "waits, runs" {
-		t.Errorf("before %q, now %q", before[0].Value, values(&s))
+	if values(&s)[0] != "waits, runs" || e.Remove() != "waits, runs" {
+		t.Errorf("now %q", values(&s))
 	}
 }
 
@@ -83,14 +81,12 @@ func TestConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			e := s.Add(i)
 			e.Update(func(value *int) { *value++ })
-			s.All()
+			s.Each(func(time.Time, *int) {})
 			if got := e.Remove(); got != i+1 {
 				t.Errorf("removed %d, want %d", got, i+1)
 			}
 		})
 	}
 	all.Wait()
-	if left := s.All(); len(left) != 0 {
-		t.Errorf("%d are left", len(left))
-	}
+	s.Each(func(_ time.Time, value *int) { t.Errorf("%d is left", *value) })
 }

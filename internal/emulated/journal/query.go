@@ -21,14 +21,14 @@ func (j *Journal) Find(r *nodeapi.ListJournalRequest) (*nodeapi.ListJournalRespo
 	}
 	j.mu.Lock()
 	ring, newest := slices.Clone(j.ring), j.newest
-	snapshots := j.running.All()
+	var running []*entry
+	j.running.Each(func(since time.Time, e *entry) {
+		one := *e
+		one.begin, one.duration = since, time.Since(since)
+		running = append(running, &one)
+	})
 	j.mu.Unlock()
 
-	var running []*entry
-	for _, s := range snapshots {
-		s.Value.begin, s.Value.duration = s.Since, time.Since(s.Since)
-		running = append(running, &s.Value)
-	}
 	ofMethod := ofMethods(methods, slices.Concat(ring, running))
 	object := strings.ToLower(r.GetObject())
 	wanted := func(e *entry) bool {
