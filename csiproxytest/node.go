@@ -24,6 +24,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -218,7 +219,12 @@ func pipePrefix(o Options) string {
 }
 
 // SocketDir returns the directory of the agent's sockets; empty on Windows.
-func (n *Node) SocketDir() string { return n.agent.SocketDir() }
+func (n *Node) SocketDir() string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return filepath.Dir(n.agent.Path("any"))
+}
 
 // Socket returns the path of the socket, on Windows of the pipe, of an API group's version: "disk", "v1".
 func (n *Node) Socket(group, version string) string {

@@ -28,7 +28,6 @@ import (
 // A servingAgent is the agent of a node, in this process or another one.
 type servingAgent interface {
 	Path(endpoint string) string
-	SocketDir() string
 	Stop(ctx context.Context) error
 }
 
@@ -169,7 +168,6 @@ func (n *Node) foreignDisks(m realMachine) map[string]string {
 type runningAgent struct{}
 
 func (runningAgent) Path(endpoint string) string { return `\\.\pipe\` + endpoint }
-func (runningAgent) SocketDir() string           { return "" }
 func (runningAgent) Stop(context.Context) error  { return nil }
 
 // attachReal attaches a disk to this machine.

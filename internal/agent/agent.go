@@ -88,9 +88,6 @@ func (a *Agent) Ready() int {
 // still be called.
 func (a *Agent) Failed() context.Context { return a.failed }
 
-// SocketDir returns the directory of the agent's sockets, empty on Windows.
-func (a *Agent) SocketDir() string { return a.config.Transport.SocketDir }
-
 // Path returns the path of an endpoint, such as "csi-proxy-disk-v1", for the clients' NewClientWithPipePath.
 func (a *Agent) Path(endpoint string) string { return a.endpoints.Path(endpoint) }
 

@@ -52,9 +52,9 @@ func start(t *testing.T, c emulation.Config) *emulation.Agent {
 	return a
 }
 
-func dialAdmin(t *testing.T, a interface{ SocketDir() string }) *adminclient.Client {
+func dialAdmin(t *testing.T, a interface{ Path(endpoint string) string }) *adminclient.Client {
 	t.Helper()
-	c, err := adminclient.Dial(t.Context(), a.SocketDir())
+	c, err := adminclient.Dial(t.Context(), filepath.Dir(a.Path("any")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func dialAdmin(t *testing.T, a interface{ SocketDir() string }) *adminclient.Cli
 
 func dialDisk(t *testing.T, a *emulation.Agent) *disk.Client {
 	t.Helper()
-	c, err := disk.NewClientWithPipePath(filepath.Join(a.SocketDir(), "csi-proxy-disk-v1.sock"))
+	c, err := disk.NewClientWithPipePath(a.Path("csi-proxy-disk-v1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func waitClosed(a *emulation.Agent) <-chan struct{} {
 	go func() {
 		defer close(closed)
 		for {
-			c, err := net.Dial("unix", filepath.Join(a.SocketDir(), "csi-proxy-disk-v1.sock"))
+			c, err := net.Dial("unix", a.Path("csi-proxy-disk-v1"))
 			if err != nil {
 				return
 			}

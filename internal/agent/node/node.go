@@ -51,7 +51,7 @@ type Config struct {
 	// Observer is told the progress of operations. It may be nil.
 	Observer operation.Observer
 	// Lease is taken for each operation: see operation.Config.
-	Lease func(ctx context.Context) operation.Lease
+	Lease func(ctx context.Context) (release func())
 }
 
 // Node is one Windows node's storage, as one client of it may use it: see For. Its methods are safe for concurrent use.

@@ -58,7 +58,7 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 		r.tell(request, Joined)
 		return c
 	}
-	entry, lease := r.register(ctx, request)
+	entry, release := r.register(ctx, request)
 	c := &call{runner: r, entry: entry, callers: 1}
 	o := r.newOperation(ctx, request, c, entry)
 	o.Context, c.cancel = context.WithCancel(o.Context)
@@ -67,7 +67,7 @@ func (r *Runner) do(ctx context.Context, request Request, f func(o *Operation) (
 		r.calls[key] = c
 	}
 	r.tell(request, Queued)
-	c.done = o.start(lease, func() (err error) { c.value, err = o.perform(c, f); return err }, func(err error) {
+	c.done = o.start(release, func() (err error) { c.value, err = o.perform(c, f); return err }, func(err error) {
 		c.err = err
 		c.cancel()
 		r.tell(request, c.outcome())

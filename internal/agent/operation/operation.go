@@ -82,13 +82,13 @@ func (o *Operation) run(f func() error) (err error) {
 
 // start runs f on a goroutine for which Drain waits, and finish with its error. Done is closed when the operation has
 // left the registry: a caller that has its answer must not find the operation still running.
-func (o *Operation) start(lease Lease, f func() error, finish func(error)) (done chan struct{}) {
+func (o *Operation) start(release func(), f func() error, finish func(error)) (done chan struct{}) {
 	done = make(chan struct{})
 	o.runner.busy.Go(func() {
 		finish(o.run(f))
 		o.entry.Remove()
-		if lease != nil {
-			lease.Release()
+		if release != nil {
+			release()
 		}
 		close(done)
 	})

@@ -21,13 +21,13 @@ func Read[T any](ctx context.Context, r *Runner, request Request,
 			return value, err
 		}
 	}
-	entry, lease := r.register(ctx, request)
+	entry, release := r.register(ctx, request)
 	entry.Update(func(t *task) { t.begun = true }) // it waits for no lock
 	o := r.newOperation(ctx, request, &reading{caller: ctx}, entry)
 	r.tell(request, Queued)
 	r.tell(request, Begun)
 	var a Answer[T]
-	done := o.start(lease, func() (err error) { a.Value, err = f(o); return err },
+	done := o.start(release, func() (err error) { a.Value, err = f(o); return err },
 		func(err error) { a.Err = err; r.tell(request, Ended) })
 	select {
 	case <-done:

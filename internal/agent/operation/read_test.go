@@ -144,8 +144,10 @@ func TestReadsThatHangAreBounded(t *testing.T) {
 // holder counts the holds that are not released.
 type holder struct{ held atomic.Int32 }
 
-func (h *holder) hold(context.Context) Lease { h.held.Add(1); return h }
-func (h *holder) Release()                   { h.held.Add(-1) }
+func (h *holder) hold(context.Context) (release func()) {
+	h.held.Add(1)
+	return func() { h.held.Add(-1) }
+}
 
 func TestLeaseIsHeldUntilOperationEnds(t *testing.T) {
 	for name, start := range map[string]func(ctx context.Context, n *Runner, f func(*Operation) (int, error)) (int, error){

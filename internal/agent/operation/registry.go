@@ -41,9 +41,9 @@ type task struct {
 }
 
 // register enters an operation in the registry and takes its lease, if there are any.
-func (r *Runner) register(ctx context.Context, request Request) (entry *running.Entry[task], lease Lease) {
+func (r *Runner) register(ctx context.Context, request Request) (entry *running.Entry[task], release func()) {
 	if r.config.Lease != nil {
-		lease = r.config.Lease(ctx)
+		release = r.config.Lease(ctx)
 	}
-	return r.tasks.Add(task{request: request}), lease
+	return r.tasks.Add(task{request: request}), release
 }

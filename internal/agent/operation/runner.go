@@ -22,13 +22,10 @@ type Config struct {
 	Kernel      kernel.Kernel
 	Interceptor kernel.Interceptor // stands around every kernel call; may be nil
 	Observer    Observer           // is told the progress of operations; may be nil
-	// Lease is called with the context of a call when an operation is about to begin on its behalf. Its result is
-	// released when the operation is over, which may be long after the call. Lease and its result may be nil.
-	Lease func(ctx context.Context) Lease
+	// Lease is called with the context of a call when an operation is about to begin on its behalf, and keeps something
+	// until release is called: when the operation is over, which may be long after the call. Lease and release may be nil.
+	Lease func(ctx context.Context) (release func())
 }
-
-// Lease is something that a call keeps while the operation that it began is running.
-type Lease interface{ Release() }
 
 // Runner runs operations. It is safe for concurrent use.
 type Runner struct {

@@ -66,11 +66,11 @@ func (c *call) client() transport.Peer {
 }
 
 // LeaseOf keeps the slot of the call that a context belongs to, for an operation that may outlive the call: until
-// Release, it counts as one of its client's running calls. It returns nil for a context without such a call.
-func LeaseOf(ctx context.Context) operation.Lease {
+// release, it counts as one of its client's running calls. It returns nil for a context without such a call.
+func LeaseOf(ctx context.Context) (release func()) {
 	if c := callOf(ctx); c != nil && c.slot != nil {
 		c.slot.Retain()
-		return c.slot
+		return c.slot.Release
 	}
 	return nil
 }
