@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
 )
@@ -51,6 +52,17 @@ func TestVolumeCodes(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// Programs of the host that follow mount points themselves find the volume's directory before the agent has looked.
+func TestMountedDirectoryIsThere(t *testing.T) {
+	n := newNode(t, nil)
+	d := n.disks[attachedAs(t, n, bundle.Spec{SizeBytes: bundle.MinFormattedBytes, Formatted: true, LUNAuto: true})]
+	mkdir(t, n, `C:\m`)
+	must(t, n.SetVolumeMountPoint(`C:\m\`, d.volumes[0].name()))
+	if _, err := os.Stat(d.image.Files(d.volumes[0].ID)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMountPointCodes(t *testing.T) {
 	n := newNode(t, nil)
 	v := formatted(t, n, oneDrive)
@@ -80,10 +92,6 @@ func TestMountPointCodes(t *testing.T) {
 		{"letter", `X:\`, v, 0},
 	} {
 		wantCode(t, "set: "+c.name, n.SetVolumeMountPoint(c.path, c.volume), c.want)
-	}
-	d := n.disks[1]
-	if _, err := os.Stat(d.image.Files(d.volumes[0].ID)); err != nil {
-		t.Errorf("a program of the host that follows the mount point: %v", err)
 	}
 	mkdir(t, n, `X:\inner`)
 	must(t, n.SetVolumeMountPoint(`C:\m\e\inner\`, n.disks.volumes()[1].name())) // C below itself
