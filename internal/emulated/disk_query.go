@@ -68,13 +68,10 @@ func (d *disk) attributes() (bits uint64) {
 	return bits
 }
 
-// geometry returns the DISK_GEOMETRY_EX, which begins with the DISK_GEOMETRY.
+// geometry returns the DISK_GEOMETRY_EX, which begins with the DISK_GEOMETRY. Of that only the size of sectors has a
+// meaning.
 func (d *disk) geometry() []byte {
-	const heads, track = 255, 63
-	return cstruct.Encode(deviceside.DiskGeometryEx{DiskSize: d.image.Size, DiskGeometry: deviceside.DiskGeometry{
-		Cylinders: d.image.Size / (heads * track * d.sectorSize()), MediaType: deviceside.FixedMedia,
-		TracksPerCylinder: heads, SectorsPerTrack: track, BytesPerSector: d.record.SectorSize,
-	}})
+	return cstruct.Encode(win32.DiskGeometryEx{BytesPerSector: d.record.SectorSize, DiskSize: d.image.Size})
 }
 
 // queryProperty returns as much of the descriptor as fits, so that a caller can ask for the header first.

@@ -3,12 +3,10 @@
 package emulated
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/setting"
 )
@@ -30,7 +28,8 @@ func (d *disk) setDiskAttributes(want win32.SetDiskAttributes) error {
 
 // updateDriveSize is IOCTL_DISK_UPDATE_DRIVE_SIZE, which requires a buffer for its answer.
 func (d *disk) updateDriveSize(out []byte) (int, error) {
-	n, err := put(out, d.geometry()[:binary.Size(deviceside.DiskGeometry{})])
+	const sizeofDiskGeometry = 24
+	n, err := put(out, d.geometry()[:sizeofDiskGeometry])
 	if err == nil {
 		d.knownSize = d.image.Size
 	}

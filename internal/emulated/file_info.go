@@ -3,7 +3,6 @@
 package emulated
 
 import (
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/deviceside"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/hostfiles"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ntpath"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated/ondisk"
 )
 
 func (h *fileHandle) Information(class uint32, out []byte) (err error) {
@@ -52,16 +50,13 @@ func (h *fileHandle) described() (hostfiles.Entry, error) {
 	return h.entry()
 }
 
-// basic gives the host's time of modification for every time.
+// basic gives the attributes; the agent reads no times.
 func (h *fileHandle) basic(out []byte) error {
 	e, err := h.described()
 	if err != nil {
 		return err
 	}
-	const since1601 = 11644473600 * 1e7 // of 1970, in units of 100 ns
-	time := e.Info.ModTime().UnixNano()/100 + since1601
-	return fill(out, cstruct.Encode(deviceside.FileBasic{CreationTime: time, LastAccessTime: time, LastWriteTime: time,
-		ChangeTime: time, Attributes: e.Attributes()}))
+	return fill(out, win32.FileBasic{Attributes: e.Attributes()}.Bytes())
 }
 
 // attributeTag fails on a file system without reparse points (https://github.com/winfsp/winfsp/issues/661).
@@ -77,24 +72,12 @@ func (h *fileHandle) attributeTag(out []byte) error {
 }
 
 func (h *fileHandle) standard(out []byte) error {
-	s := deviceside.FileStandard{Directory: h.info.IsDir(), DeletePending: h.deleted || h.pending}
 	if !h.deleted {
-		e, err := h.entry()
-		if err != nil {
+		if _, err := h.entry(); err != nil {
 			return err
 		}
-		s.NumberOfLinks = 1
-		s.EndOfFile, s.AllocationSize = sizes(e.Info)
 	}
-	return fill(out, cstruct.Encode(s))
-}
-
-// sizes returns the length of a file and the space that it takes; both are 0 for anything else.
-func sizes(info fs.FileInfo) (length, allocated int64) {
-	if !info.Mode().IsRegular() {
-		return 0, 0
-	}
-	return info.Size(), (info.Size() + ondisk.ClusterSize - 1) / ondisk.ClusterSize * ondisk.ClusterSize
+	return fill(out, deviceside.FileStandard(h.info.IsDir()))
 }
 
 // SetInformation implements kernel.Handle: deletion, and whether a file is read-only.

@@ -17,8 +17,8 @@ import (
 // listing is how far the entries of a directory have been returned.
 type listing struct {
 	begun   bool
-	rest    *os.File                    // the directory, while it may have more names
-	entries []deviceside.DirectoryEntry // read and not returned yet
+	rest    *os.File               // the directory, while it may have more names
+	entries []win32.DirectoryEntry // read and not returned yet
 }
 
 func (l *listing) close() {
@@ -78,7 +78,7 @@ func (h *fileHandle) beginListing() error {
 		return err
 	}
 	if h.parent != nil {
-		dot := deviceside.DirectoryEntry{Name: ".", Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}
+		dot := win32.DirectoryEntry{Name: ".", Attributes: win32.FILE_ATTRIBUTE_DIRECTORY}
 		dotDot := dot
 		dotDot.Name = ".."
 		h.listing.entries = append(h.listing.entries, dot, dotDot)
@@ -111,11 +111,8 @@ func (h *fileHandle) readEntries() error {
 		if err != nil {
 			continue
 		}
-		length, allocated := sizes(info)
-		h.listing.entries = append(h.listing.entries, deviceside.DirectoryEntry{
-			Name: name, Attributes: e.Attributes(), ReparseTag: e.Tag,
-			EndOfFile: length, AllocationSize: allocated,
-		})
+		h.listing.entries = append(h.listing.entries,
+			win32.DirectoryEntry{Name: name, Attributes: e.Attributes(), ReparseTag: e.Tag})
 	}
 	return nil
 }

@@ -138,10 +138,10 @@ func (n *Node) ISCSIDiscoveryMechanisms(target string) (mechanisms []string, err
 func (n *Node) ISCSIPersistentLogins() (logins []byte, count int, err error) {
 	err = n.withISCSI("ReportIScsiPersistentLoginsW", "", func(s iscsi.State) error {
 		for _, k := range s.Persistent {
-			logins = append(logins, deviceside.PersistentISCSILogin{
+			logins = append(logins, deviceside.PersistentISCSILogin(win32.PersistentISCSILogin{
 				TargetName: k.Target, Initiator: iscsi.AdapterName, InitiatorPort: win32.ISCSI_ANY_INITIATOR_PORT,
 				Portal: k.Portal.Win32(),
-			}.Bytes()...)
+			})...)
 		}
 		count = len(s.Persistent)
 		return nil

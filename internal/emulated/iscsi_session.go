@@ -4,11 +4,8 @@ package emulated
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-
-	"github.com/Microsoft/go-winio/pkg/guid"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
@@ -23,7 +20,7 @@ import (
 func (n *Node) ISCSISessionList() (list kernel.ISCSISessions, err error) {
 	const base = 0x000001D4A2F30000 // any address
 	err = n.withISCSI("GetIScsiSessionListW", "", func(s iscsi.State) error {
-		var sessions []deviceside.ISCSISession
+		var sessions []win32.ISCSISession
 		for _, one := range s.Sessions {
 			sessions = append(sessions, one.Listed(s.Reachable(one.Known.Portal) != nil))
 		}
@@ -45,20 +42,12 @@ func (n *Node) DevicesForISCSISession(id win32.ISCSIUniqueID) (devices []byte, c
 			n.arriving[session.ID]--
 		}
 		for _, d := range n.sessionDisks(*session) {
-			device := deviceside.ISCSIDevice{
-				InitiatorName: iscsi.AdapterName, TargetName: session.Known.Target,
-				Address: d.address(),
-				InterfaceType: guid.GUID{Data1: 0x53F56307, Data2: 0xB6BF, Data3: 0x11D0,
-					Data4: [8]byte{0x94, 0xF2, 0x00, 0xA0, 0xC9, 0x1E, 0xFB, 0x8B}},
-				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: d.record.Number},
-			}
+			device := win32.ISCSIDevice{
+				Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 0xFFFFFFFF}}
 			if arrived {
-				device.InterfaceName = d.path
-				device.LegacyName = fmt.Sprintf(`\\.\PhysicalDrive%d`, d.record.Number)
-			} else {
-				device.Number.DeviceNumber = 0xFFFFFFFF
+				device.InterfaceName, device.Number.DeviceNumber = d.path, d.record.Number
 			}
-			devices = append(devices, device.Bytes()...)
+			devices = append(devices, deviceside.ISCSIDevice(device)...)
 			count++
 		}
 		return nil

@@ -61,11 +61,11 @@ func sessionsNow(t *testing.T, n *Node) []win32.ISCSISession {
 	return sessions
 }
 
-func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []deviceside.ISCSIDevice {
+func devicesNow(t *testing.T, n *Node, session win32.ISCSIUniqueID) []win32.ISCSIDevice {
 	t.Helper()
 	b, count, err := n.DevicesForISCSISession(session)
 	must(t, err)
-	devices, err := deviceside.ParseISCSIDevices(b, count)
+	devices, err := win32.ParseISCSIDevices(b, count)
 	must(t, err)
 	return devices
 }
@@ -151,8 +151,7 @@ func TestISCSIDevicesArriveLate(t *testing.T) {
 	if diff := cmp.Diff(numbers, []uint32{0xFFFFFFFF, 0xFFFFFFFF, 3}); diff != "" {
 		t.Errorf("device numbers (-got +want):\n%s", diff)
 	}
-	if got := devicesNow(t, n, id)[0]; got.LegacyName != lunDrive || got.Address.PortNumber != 2 ||
-		got.TargetName != iqnOpen {
+	if got := devicesNow(t, n, id)[0]; got.InterfaceName != n.disks[3].path {
 		t.Errorf("device %+v", got)
 	}
 }

@@ -107,16 +107,8 @@ func (h *volumeHandle) ntfsData(v *volume, out []byte) (int, error) {
 	if v.boot.FileSystem != "NTFS" {
 		return 0, win32.ERROR_INVALID_FUNCTION
 	}
-	_, free, err := v.space(h)
-	if err != nil {
-		return 0, err
-	}
-	return put(out, cstruct.Encode(deviceside.NTFSVolumeData{
-		SerialNumber: int64(v.boot.Serial), NumberSectors: int64(v.boot.Sectors),
-		TotalClusters: int64(v.boot.Clusters()), FreeClusters: int64(free / uint64(v.boot.ClusterBytes)),
-		BytesPerSector: v.boot.BytesPerSector, BytesPerCluster: v.boot.ClusterBytes,
-		BytesPerFileRecordSegment: max(1024, v.boot.BytesPerSector), MftStartLCN: int64(v.boot.MFTCluster), Mft2StartLCN: 2,
-	}))
+	return put(out, cstruct.Encode(win32.NTFSVolumeData{NumberSectors: int64(v.boot.Sectors),
+		BytesPerSector: v.boot.BytesPerSector, BytesPerCluster: v.boot.ClusterBytes}))
 }
 
 // lock is FSCTL_LOCK_VOLUME: it fails while anything else is open on the volume. A page file always is, and Windows

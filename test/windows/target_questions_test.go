@@ -127,13 +127,13 @@ func askLogout(q *inquiry) {
 	logout := func() error { return q.Kernel.LogoutISCSITarget(session) }
 	defer func() { _ = logout() }() // also if the question ends before
 	const noNumber = 0xFFFFFFFF
-	disk := deviceside.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
+	disk := win32.ISCSIDevice{Number: win32.StorageDeviceNumber{DeviceNumber: noNumber}}
 	found, err := q.pollUntil(func() (bool, error) {
 		devices, count, err := q.Kernel.DevicesForISCSISession(session)
 		if err != nil && !errors.Is(err, win32.ISDSC_SESSION_BUSY) || count == 0 {
 			return false, err
 		}
-		all, err := deviceside.ParseISCSIDevices(devices, 1)
+		all, err := win32.ParseISCSIDevices(devices, 1)
 		if err != nil {
 			return false, err
 		}
@@ -143,7 +143,6 @@ func askLogout(q *inquiry) {
 	if q.check(err); !found {
 		q.Fatal("the target's disk has no number")
 	}
-	disk.InitiatorName = "" // the machine's
 	q.Disks.Add(disk.Number.DeviceNumber, machine.Identity{})
 	answers["the new disk"] = fmt.Sprintf("%+v", disk)
 	volume, _ := q.ntfsVolume(disk.Number.DeviceNumber)

@@ -42,12 +42,9 @@ func (k *scriptedISCSI) iscsi(t *testing.T) *calls.Calls {
 }
 
 func (k *scriptedISCSI) ISCSISessionList() (kernel.ISCSISessions, error) {
-	var sessions []deviceside.ISCSISession
+	var sessions []win32.ISCSISession
 	if k.connected || k.reconnecting {
-		s := deviceside.ISCSISession{TargetNodeName: scriptedTarget}
-		if k.connected {
-			s.Connections = make([]deviceside.ISCSIConnection, 1)
-		}
+		s := win32.ISCSISession{TargetNodeName: scriptedTarget, Connected: k.connected}
 		sessions = append(sessions, s)
 	}
 	return kernel.ISCSISessions{Buffer: deviceside.ISCSISessionList(sessions, 0x1000), Base: 0x1000, Count: len(sessions)}, nil
@@ -58,12 +55,12 @@ func (k *scriptedISCSI) DevicesForISCSISession(win32.ISCSIUniqueID) ([]byte, int
 	if k.busy != nil {
 		return nil, 0, k.busy
 	}
-	device := deviceside.ISCSIDevice{
+	device := win32.ISCSIDevice{
 		Number: win32.StorageDeviceNumber{DeviceType: win32.FILE_DEVICE_DISK, DeviceNumber: 7}}
 	if time.Now().Before(k.disk) {
 		device.Number.DeviceNumber = 0xFFFFFFFF
 	}
-	return device.Bytes(), 1, nil
+	return deviceside.ISCSIDevice(device), 1, nil
 }
 
 func (k *scriptedISCSI) LoginISCSITarget(login kernel.ISCSILogin) (win32.ISCSIUniqueID, error) {

@@ -19,17 +19,9 @@ import (
 // sessionsBase is the address of the buffer of the golden session list.
 const sessionsBase = 0x00007FF612340000
 
-var goldenSessions = []deviceside.ISCSISession{
-	{
-		ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, InitiatorName: "iqn",
-		TargetNodeName: "eui.1", TargetName: "eui.1",
-		ISID: [6]byte{0x31, 0x32, 0x33, 0x34, 0x35, 0x36}, TSID: [2]byte{0x41, 0x42},
-		Connections: []deviceside.ISCSIConnection{{
-			ID: ISCSIUniqueID{0x7172737475767778, 0x0182838485868788}, InitiatorAddress: "192.0.2.1",
-			TargetAddress:   "192.0.2.10",
-			InitiatorSocket: 0x1112, TargetSocket: 3260, CID: [2]byte{0x21, 0x22},
-		}},
-	},
+var goldenSessions = []ISCSISession{
+	{ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, TargetNodeName: "eui.1", TargetName: "eui.1",
+		Connected: true},
 	{ID: ISCSIUniqueID{0x5152535455565758, 0x6162636465666768}, TargetName: "eui.1"},
 }
 
@@ -38,21 +30,13 @@ var goldenPortalInfos = []ISCSITargetPortalInfo{
 	{"", ISCSI_ANY_INITIATOR_PORT, ISCSITargetPortal{"", "array.example", 3260}},
 }
 
-var goldenISCSIDevices = []deviceside.ISCSIDevice{
-	{
-		InitiatorName: "iqn.a", TargetName: "iqn.b", Address: SCSIAddress{0x11, 0x22, 0x33, 0x44},
-		InterfaceType: exampleGUID1,
-		InterfaceName: `\\?\disk`, LegacyName: `\\.\PhysicalDrive3`,
-		Number: StorageDeviceNumber{7, 3, 0x31323334}, Instance: 0x41424344,
-	},
+var goldenISCSIDevices = []ISCSIDevice{
+	{InterfaceName: `\\?\disk`, Number: StorageDeviceNumber{7, 3, 0x31323334}},
 	{Number: StorageDeviceNumber{0, math.MaxUint32, math.MaxUint32}},
 }
 
-var goldenPersistentLogins = []deviceside.PersistentISCSILogin{
-	{
-		TargetName: "iqn.b", Informational: true, Initiator: "ROOT", InitiatorPort: 0x11121314,
-		Portal: ISCSITargetPortal{"s", "a", 0x2122}, SecurityFlags: 0x3132333435363738,
-	},
+var goldenPersistentLogins = []PersistentISCSILogin{
+	{TargetName: "iqn.b", Initiator: "ROOT", InitiatorPort: 0x11121314, Portal: ISCSITargetPortal{"s", "a", 0x2122}},
 	{TargetName: "naa.5"},
 }
 
@@ -61,29 +45,23 @@ func iscsiGoldenValues() []goldenValue {
 	return []goldenValue{
 		as("iscsi_unique_id", ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, fixed, written),
 		is("iscsi_target_portal", ISCSITargetPortal{"rack 1", "192.0.2.10", 3260}, ParseISCSITargetPortal),
-		number("iscsi_target_portals", goldenPortalInfos, encodeArray(goldenPortalInfos, deviceside.ISCSITargetPortalInfo),
+		as("iscsi_target_portals", goldenPortalInfos, each(deviceside.ISCSITargetPortalInfo),
 			counted(2, ParseISCSITargetPortalInfos)),
-		number("iscsi_session_list", []ISCSISession{
-			{ID: ISCSIUniqueID{0x1112131415161718, 0x2122232425262728}, TargetNodeName: "eui.1", TargetName: "eui.1",
-				Connected: true},
-			{ID: ISCSIUniqueID{0x5152535455565758, 0x6162636465666768}, TargetName: "eui.1"},
-		}, deviceside.ISCSISessionList(goldenSessions, sessionsBase), parseSessions),
-		number("iscsi_devices", []ISCSIDevice{
-			{InterfaceName: `\\?\disk`, Number: StorageDeviceNumber{7, 3, 0x31323334}},
-			{Number: StorageDeviceNumber{0, math.MaxUint32, math.MaxUint32}},
-		}, encodeArray(goldenISCSIDevices, deviceside.ISCSIDevice.Bytes), counted(2, ParseISCSIDevices)),
-		number("iscsi_persistent_logins", []PersistentISCSILogin{
-			{TargetName: "iqn.b", Initiator: "ROOT", InitiatorPort: 0x11121314, Portal: ISCSITargetPortal{"s", "a", 0x2122}},
-			{TargetName: "naa.5"},
-		}, encodeArray(goldenPersistentLogins, deviceside.PersistentISCSILogin.Bytes), counted(2, ParsePersistentISCSILogins)),
+		read("iscsi_session_list", goldenSessions, listSessions, parseSessions),
+		read("iscsi_devices", goldenISCSIDevices, each(deviceside.ISCSIDevice), counted(2, ParseISCSIDevices)),
+		read("iscsi_persistent_logins", goldenPersistentLogins, each(deviceside.PersistentISCSILogin),
+			counted(2, ParsePersistentISCSILogins)),
 	}
 }
 
-func encodeArray[T any](all []T, encode func(T) []byte) (b []byte) {
-	for _, one := range all {
-		b = append(b, encode(one)...)
+// each encodes structures one behind the other.
+func each[T any](encode func(T) []byte) func([]T) []byte {
+	return func(all []T) (b []byte) {
+		for _, one := range all {
+			b = append(b, encode(one)...)
+		}
+		return b
 	}
-	return b
 }
 
 func counted[T any](count int, parse func([]byte, int) (T, error)) func([]byte) (T, error) {
@@ -100,13 +78,17 @@ func one[T any](parse func([]byte, int) ([]T, error)) func([]byte) (T, error) {
 	}
 }
 
+func listSessions(sessions []ISCSISession) []byte {
+	return deviceside.ISCSISessionList(sessions, sessionsBase)
+}
+
 func parseSessions(b []byte) ([]ISCSISession, error) {
 	return ParseISCSISessionList(b, sessionsBase, len(goldenSessions))
 }
 
 func TestISCSISessionListPointers(t *testing.T) {
 	const target = 32 // offset of a pointer in the first session
-	whole := deviceside.ISCSISessionList(goldenSessions, sessionsBase)
+	whole := listSessions(goldenSessions)
 	for name, edit := range map[string]func(b cstruct.Buffer){
 		"before the buffer": func(b cstruct.Buffer) { b.PutU64(target, sessionsBase-2) },
 		"behind the buffer": func(b cstruct.Buffer) { b.PutU64(target, sessionsBase+uint64(len(b))+2) },
@@ -194,15 +176,8 @@ func FuzzISCSI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, base uint64, count int) {
 		roundTrip(t, in, ParseISCSITargetPortal)
 		roundTripBy(t, in, one(ParseISCSITargetPortalInfos), deviceside.ISCSITargetPortalInfo)
-		roundTripBy(t, in, one(deviceside.ParseISCSIDevices), deviceside.ISCSIDevice.Bytes)
-		roundTripBy(t, in, one(ParseISCSIDevices),
-			func(d ISCSIDevice) []byte {
-				return deviceside.ISCSIDevice{InterfaceName: d.InterfaceName, Number: d.Number}.Bytes()
-			})
-		roundTripBy(t, in, one(ParsePersistentISCSILogins), func(l PersistentISCSILogin) []byte {
-			return deviceside.PersistentISCSILogin{TargetName: l.TargetName, Initiator: l.Initiator,
-				InitiatorPort: l.InitiatorPort, Portal: l.Portal}.Bytes()
-		})
+		roundTripBy(t, in, one(ParseISCSIDevices), deviceside.ISCSIDevice)
+		roundTripBy(t, in, one(ParsePersistentISCSILogins), deviceside.PersistentISCSILogin)
 		accepts(t, in, counted(count, ParseISCSITargetPortals))
 		accepts(t, in, counted(count, ParseISCSITargetPortalInfos))
 		accepts(t, in, counted(count, ParseISCSIDevices))
@@ -213,15 +188,7 @@ func FuzzISCSI(f *testing.F) {
 			return
 		}
 		const elsewhere = 0x10000
-		var made []deviceside.ISCSISession
-		for _, s := range sessions {
-			one := deviceside.ISCSISession{ID: s.ID, TargetNodeName: s.TargetNodeName, TargetName: s.TargetName}
-			if s.Connected {
-				one.Connections = make([]deviceside.ISCSIConnection, 1)
-			}
-			made = append(made, one)
-		}
-		again, err := ParseISCSISessionList(deviceside.ISCSISessionList(made, elsewhere), elsewhere, len(sessions))
+		again, err := ParseISCSISessionList(deviceside.ISCSISessionList(sessions, elsewhere), elsewhere, len(sessions))
 		if diff := cmp.Diff(again, sessions); err != nil || diff != "" {
 			t.Errorf("%v, -again +first:\n%s", err, diff)
 		}

@@ -9,23 +9,10 @@ import (
 
 const offsetFileName = 68 // FileName
 
-// DirectoryEntry is FILE_FULL_DIR_INFO.
-type DirectoryEntry struct {
-	Name           string // WTF-8
-	Attributes     uint32
-	ReparseTag     uint32 // of a reparse point; Windows keeps it in EaSize
-	EndOfFile      int64  // bytes
-	AllocationSize int64  // bytes
-	CreationTime   int64  // times count 100 ns from 1601-01-01 UTC
-	LastAccessTime int64
-	LastWriteTime  int64
-	ChangeTime     int64
-	FileIndex      uint32
-}
-
 // DirectoryEntries encodes as many entries as fit in limit bytes as one chain, each at a multiple of 8 bytes, and
-// returns their number. It is 0 if not even the first entry fits.
-func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int) {
+// returns their number. It is 0 if not even the first entry fits. Sizes and times, which the agent does not read, stay
+// zero.
+func DirectoryEntries(entries []win32.DirectoryEntry, limit int) (out []byte, used int) {
 	var b cstruct.Buffer
 	last := 0
 	for i, entry := range entries {
@@ -39,15 +26,8 @@ func DirectoryEntries(entries []DirectoryEntry, limit int) (out []byte, used int
 			b.PutU32(last, uint32(at-last)) // NextEntryOffset, from the start of this one; 0 in the last
 		}
 		e := b[at:]
-		e.PutU32(4, entry.FileIndex)       // FileIndex
-		e.PutI64(8, entry.CreationTime)    // CreationTime
-		e.PutI64(16, entry.LastAccessTime) // LastAccessTime
-		e.PutI64(24, entry.LastWriteTime)  // LastWriteTime
-		e.PutI64(32, entry.ChangeTime)     // ChangeTime
-		e.PutI64(40, entry.EndOfFile)      // EndOfFile
-		e.PutI64(48, entry.AllocationSize) // AllocationSize
-		e.PutU32(56, entry.Attributes)     // FileAttributes
-		e.PutU32(60, uint32(len(name)))    // FileNameLength
+		e.PutU32(56, entry.Attributes)  // FileAttributes
+		e.PutU32(60, uint32(len(name))) // FileNameLength
 		if entry.Attributes&win32.FILE_ATTRIBUTE_REPARSE_POINT != 0 {
 			e.PutU32(64, entry.ReparseTag) // EaSize
 		}

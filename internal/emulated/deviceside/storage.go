@@ -14,30 +14,19 @@ const (
 	SizeofStorageAdapter  = 32
 )
 
-// PropertyExistsQuery is a QueryType of a STORAGE_PROPERTY_QUERY.
-const PropertyExistsQuery = 1
-
 // StorageDevice is STORAGE_DEVICE_DESCRIPTOR.
 type StorageDevice struct {
-	DeviceType         uint8 // SCSI peripheral device type; 0 is a disk
-	DeviceTypeModifier uint8
-	Removable          bool
-	CommandQueueing    bool
-	BusType            uint32
-	VendorID           string
-	ProductID          string
-	ProductRevision    string
-	SerialNumber       string
+	BusType         uint32
+	VendorID        string
+	ProductID       string
+	ProductRevision string
+	SerialNumber    string
 }
 
 // Bytes encodes a STORAGE_DEVICE_DESCRIPTOR, 40 bytes, followed by the strings.
 func (d StorageDevice) Bytes() []byte {
 	b := make(cstruct.Buffer, SizeofStorageDevice)
 	b.PutU32(0, SizeofStorageDevice) // Version
-	b[8] = d.DeviceType              // DeviceType
-	b[9] = d.DeviceTypeModifier      // DeviceTypeModifier
-	b.PutFlag(10, d.Removable)       // RemovableMedia
-	b.PutFlag(11, d.CommandQueueing) // CommandQueueing
 	b.PutU32(28, d.BusType)          // BusType; RawPropertiesLength@32 stays zero
 	for _, s := range []struct {
 		at   int

@@ -319,18 +319,9 @@ const (
 )
 
 // Listed returns the session as the initiator service lists it.
-func (s Session) Listed(connected bool) deviceside.ISCSISession {
-	session := deviceside.ISCSISession{
-		ID: s.UniqueID(), InitiatorName: initiatorName, TargetNodeName: s.Known.Target, TargetName: s.Known.Target,
-		ISID: [6]byte{0x40, 0, 1, 0x37, 0, byte(s.ID)}, TSID: [2]byte{0, byte(s.ID)},
-	}
-	if connected {
-		session.Connections = []deviceside.ISCSIConnection{{
-			ID: s.UniqueID(), InitiatorAddress: "192.0.2.1", TargetAddress: s.Known.Portal.Address,
-			InitiatorSocket: 49152 + uint16(s.ID%16384), TargetSocket: s.Known.Portal.Port, CID: [2]byte{1},
-		}}
-	}
-	return session
+func (s Session) Listed(connected bool) win32.ISCSISession {
+	return win32.ISCSISession{ID: s.UniqueID(), TargetNodeName: s.Known.Target, TargetName: s.Known.Target,
+		Connected: connected}
 }
 
 // Authenticate is the login phase between the initiator and the target. A target without authentication also accepts an

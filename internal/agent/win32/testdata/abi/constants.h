@@ -71,7 +71,7 @@ CONSTANTS(file, FILE_LIST_DIRECTORY, FILE_READ_DATA, FILE_ADD_FILE, FILE_WRITE_D
     FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE)
 
 CONSTANTS(storage, FILE_DEVICE_DISK, StorageDeviceProperty, StorageAdapterProperty, StorageDeviceIdProperty,
-    StorageDeviceUniqueIdProperty, PropertyStandardQuery, PropertyExistsQuery, BusTypeScsi, BusTypeAta, BusTypeFibre,
+    StorageDeviceUniqueIdProperty, PropertyStandardQuery, BusTypeScsi, BusTypeAta, BusTypeFibre,
     BusTypeUsb, BusTypeRAID, BusTypeiScsi, BusTypeSas, BusTypeSata, BusTypeVirtual, BusTypeFileBackedVirtual,
     BusTypeSpaces, BusTypeNvme)
 
@@ -79,7 +79,7 @@ CONSTANTS(identifier, StorageIdCodeSetBinary, StorageIdCodeSetAscii, StorageIdCo
     StorageIdTypeVendorSpecific, StorageIdTypeVendorId, StorageIdTypeEUI64, StorageIdTypeFCPHName,
     StorageIdTypeScsiNameString, StorageIdAssocDevice, StorageIdAssocPort, StorageIdAssocTarget)
 
-CONSTANTS(disk, DISK_ATTRIBUTE_OFFLINE, DISK_ATTRIBUTE_READ_ONLY, FixedMedia)
+CONSTANTS(disk, DISK_ATTRIBUTE_OFFLINE, DISK_ATTRIBUTE_READ_ONLY)
 
 CONSTANTS(partition, PARTITION_STYLE_MBR, PARTITION_STYLE_GPT, PARTITION_STYLE_RAW)
 

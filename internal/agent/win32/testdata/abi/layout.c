@@ -262,11 +262,6 @@ const SCSI_ADDRESS golden_scsi_address = {
     .Length = sizeof(SCSI_ADDRESS), .PortNumber = 0x11, .PathId = 0x22, .TargetId = 0x33, .Lun = 0x44,
 };
 
-const DISK_GEOMETRY golden_disk_geometry = {
-    .Cylinders = {.QuadPart = 0x1112131415161718}, .MediaType = FixedMedia, .TracksPerCylinder = 0x31323334,
-    .SectorsPerTrack = 0x41424344, .BytesPerSector = 0x51525354,
-};
-
 const DISK_GEOMETRY_EX golden_disk_geometry_ex = {
     .Geometry = {.Cylinders = {.QuadPart = 0x1112131415161718}, .MediaType = FixedMedia, .TracksPerCylinder = 0x31323334,
                  .SectorsPerTrack = 0x41424344, .BytesPerSector = 0x51525354},

@@ -30,7 +30,6 @@ LAYOUT(STORAGE_DEVICE_UNIQUE_IDENTIFIER, Version, Size, StorageDeviceIdOffset, S
     DriveLayoutSignatureOffset),
 LAYOUT(STORAGE_IDENTIFIER, CodeSet, Type, IdentifierSize, NextOffset, Association, Identifier),
 LAYOUT(SCSI_ADDRESS, Length, PortNumber, PathId, TargetId, Lun),
-LAYOUT(DISK_GEOMETRY, Cylinders, MediaType, TracksPerCylinder, SectorsPerTrack, BytesPerSector),
 LAYOUT(DISK_GEOMETRY_EX, Geometry, DiskSize, Data),
 LAYOUT(GET_LENGTH_INFORMATION, Length),
 LAYOUT(GET_DISK_ATTRIBUTES, Version, Reserved1, Attributes),
@@ -77,7 +76,7 @@ LAYOUT(FILE_FULL_DIR_INFO, NextEntryOffset, FileIndex, CreationTime, LastAccessT
     EndOfFile, AllocationSize, FileAttributes, FileNameLength, EaSize, FileName),
 
 OBJECTS(storage_device_number, storage_property_query, storage_device, storage_device_without_strings,
-    storage_adapter, storage_device_id, storage_device_unique_id, scsi_address, disk_geometry, disk_geometry_ex,
+    storage_adapter, storage_device_id, storage_device_unique_id, scsi_address, disk_geometry_ex,
     length_information, get_disk_attributes, set_disk_attributes, drive_layout_gpt, drive_layout_mbr, create_disk_gpt,
     create_disk_mbr, grow_partition, volume_disk_extents, ntfs_volume_data, extend_volume),
 {"bytes", "reparse_mount_point", 16 + sizeof(VOLUME_NAME) + sizeof(L"")}, /* without the padding */
