@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Kernel is the node to work on, which the caller closes.
 	Kernel kernel.Kernel
-	// Node is how the node's operations are done. No working directory: node.KubeletDir; no Resolve: the machine's resolver.
+	// Node is how operations are done. No working directory: node.KubeletDir; no Resolve: the machine's resolver.
 	// Start adds what the parts of an agent are to each other: Observer, Lease, Idle, and the policy's directories.
 	Node node.Config
 	// Server is how calls are served; its policy and its call timeout do not apply to the admin endpoint. Start adds the

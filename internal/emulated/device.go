@@ -101,7 +101,8 @@ func (h *device) DeviceIoControl(code uint32, in, out []byte) (_ int, err error)
 		return 0, err
 	}
 	need := code >> 14 & 3 // CTL_CODE's Access
-	if need&deviceside.FILE_READ_ACCESS != 0 && !h.has(readAccess) || need&deviceside.FILE_WRITE_ACCESS != 0 && !h.has(writeAccess) {
+	if need&deviceside.FILE_READ_ACCESS != 0 && !h.has(readAccess) ||
+		need&deviceside.FILE_WRITE_ACCESS != 0 && !h.has(writeAccess) {
 		return 0, win32.ERROR_ACCESS_DENIED
 	}
 	return h.answer(code, in, out)

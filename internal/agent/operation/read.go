@@ -103,8 +103,8 @@ func (t *task) stuck(after time.Duration) bool {
 	return !t.left.IsZero() && time.Since(t.left) >= after
 }
 
-// TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to,
-// and refuses if that object is stuck, as it refuses a change at the list of mappings. Until restore is called, a hang counts against that object.
+// TrackObject notes that a read is about to ask an object other than its own, such as the share that a path leads to.
+// It refuses if that object is stuck, and a change at the list of mappings. Until restore, a hang counts against it.
 func (o *Operation) TrackObject(x Object) (restore func(), err error) {
 	if _, changes := o.kind.(*call); !changes || x.same(SMBMappings) && !o.Request.Undoes {
 		if err := o.runner.refuseStuck(x); err != nil {

@@ -13,8 +13,8 @@ const (
 	FILE_WRITE_ACCESS = 2 // GENERIC_WRITE
 )
 
-// What the agent asks for nowhere: a reparse tag, which the Windows Subsystem for Linux makes and Win32 cannot follow, and
-// an attribute of files.
+// What the agent asks for nowhere: a reparse tag, which the Windows Subsystem for Linux makes and Win32 cannot follow,
+// and an attribute of files.
 const (
 	IO_REPARSE_TAG_LX_SYMLINK = 0xA000001D
 	FILE_ATTRIBUTE_ARCHIVE    = 0x20
