@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,7 +107,7 @@ func describeDisk(ctx context.Context, a *connection, args []string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	return a.diskTree(ctx, number)
+	return a.disksTree(ctx, fmt.Sprint(number))
 }
 
 func describeVolume(ctx context.Context, a *connection, args []string) ([]string, error) {
@@ -117,17 +116,18 @@ func describeVolume(ctx context.Context, a *connection, args []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	return a.diskTree(ctx, r.GetDiskNumber())
+	return a.disksTree(ctx, fmt.Sprint(r.GetDiskNumber()))
 }
 
-func (a *connection) diskTree(ctx context.Context, number uint32) ([]string, error) {
+// disksTree shows disks, by their numbers, with who uses them.
+func (a *connection) disksTree(ctx context.Context, numbers ...string) ([]string, error) {
 	tree, err := a.tree(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	disk := &treeview.Tree{Disks: slices.DeleteFunc(tree.Disks,
-		func(d treeview.Disk) bool { return d.Number != number })}
+		func(d treeview.Disk) bool { return !slices.Contains(numbers, fmt.Sprint(d.Number)) })}
 	err = treeview.Write(&text, disk)
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	seen, _ := a.seen(ctx, admin.Part_PART_LINKS) // without an admin endpoint, the users are not known
@@ -165,15 +165,8 @@ func describeTarget(ctx context.Context, a *connection, args []string) ([]string
 		return []string{"The target has given this node no disks."}, err
 	}
 	lines := []string{"Disks of the target: " + strings.Join(r.GetDiskIDs(), ", ")}
-	for _, id := range r.GetDiskIDs() {
-		number, _ := strconv.ParseUint(id, 10, 32) // as the agent writes them
-		disk, err := a.diskTree(ctx, uint32(number))
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, disk...)
-	}
-	return lines, nil
+	disks, _ := a.disksTree(ctx, r.GetDiskIDs()...) // without them, the plan names the disks alone
+	return append(lines, disks...), nil
 }
 
 func describeService(ctx context.Context, a *connection, args []string) ([]string, error) {

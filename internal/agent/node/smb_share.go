@@ -76,8 +76,9 @@ func (s *SMB) RemoveSMBGlobalMapping(ctx context.Context,
 		return nil, err
 	}
 	key := share.Key()
-	return &api.RemoveSmbGlobalMappingResponse{}, s.node.do(ctx,
-		operation.On("RemoveSmbGlobalMapping", operation.Share(key)),
+	what := operation.On("RemoveSmbGlobalMapping", operation.Share(key))
+	what.Undoes = true
+	return &api.RemoveSmbGlobalMappingResponse{}, s.node.do(ctx, what,
 		func(o *op) error { return o.withShare(key, winpath.Path{}, (*sharing).release) })
 }
 

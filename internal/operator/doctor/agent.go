@@ -88,23 +88,30 @@ func (r *report) unanswered() {
 		what = "no answer came in time: about " + strings.Join(r.Unanswered, ", ") +
 			"; something hangs in Windows, or the node is overloaded"
 	}
-	list, log := "disk", systemLog
+	list := "disk"
 	if r.Tree.Disks != nil {
 		list = "volume"
 	}
-	if len(evidence) == 0 && slices.ContainsFunc(r.Seen.GetGaps(), func(g *admin.Gap) bool {
-		return g.GetUnanswered() && g.GetAsked() == admin.Part_PART_MAPPINGS
-	}) {
-		log = smbLog
+	var ofMappings, ofDisks bool
+	for _, g := range r.Seen.GetGaps() {
+		mappings := g.GetAsked() == admin.Part_PART_MAPPINGS
+		ofMappings, ofDisks = ofMappings || g.GetUnanswered() && mappings, ofDisks || g.GetUnanswered() && !mappings
+	}
+	var logs []string
+	if ofMappings {
+		logs = append(logs, smbLog)
+	}
+	if ofDisks || !ofMappings || len(evidence) > 0 {
+		logs = append(logs, systemLog)
 	}
 	do := []string{"csi-proxyctl " + list + " list: whether it fails again", "look at the agent's log", systemLog}
 	if len(r.Unanswered) > 0 || r.Tree.Unanswered {
 		if len(evidence) > 0 {
 			what = "Windows hangs at its disks or volumes: it does not say which ones this node has"
 		}
-		do = []string{log,
+		do = append(logs,
 			"look at the storage system and the path to it: what hangs may come back with all data",
-			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"}
+			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows")
 	}
 	awaited := slices.DeleteFunc(r.awaited(time.Second),
 		func(w wait) bool { return slices.Contains(r.Tree.Silent, w.GetObject()) })

@@ -145,7 +145,7 @@ func (r *report) contents() {
 
 func (r *report) content(name string, d treeview.Disk) {
 	missed := r.missed()
-	if d.Unknown != "" {
+	if d.Unanswered {
 		missed = append(missed, r.unplaced()...)
 	}
 	switch {
@@ -178,15 +178,16 @@ func (r *report) content(name string, d treeview.Disk) {
 	}
 }
 
-// foreign names the partitions of an online disk if Windows makes a volume of none of them; "" if it may.
+// foreign names the partitions of an online disk on which there are only those of Linux; "" for any other disk.
 func foreign(d treeview.Disk) string {
 	var kinds []string
 	for _, p := range d.Partitions {
-		if p.Volume != nil || p.Unknown != "" || p.GetsVolume || isHidden(p) {
-			return ""
-		}
-		if p.Kind != "Microsoft Reserved" && p.Number != 0 {
+		switch {
+		case p.Kind == "Microsoft Reserved" || p.Number == 0:
+		case p.Volume == nil && strings.HasPrefix(p.Kind, "Linux"):
 			kinds = append(kinds, p.Kind)
+		default:
+			return ""
 		}
 	}
 	if !d.IsOnline() || d.System == nil || *d.System || len(kinds) == 0 {

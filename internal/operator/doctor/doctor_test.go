@@ -123,6 +123,9 @@ func TestDisksAndVolumes(t *testing.T) {
 			d.Partitions = []treeview.Partition{{Number: 1, Kind: "Linux filesystem"},
 				{Number: 2, Kind: "basic data", GetsVolume: true}}
 		}, nil},
+		"a partition that Windows may use elsewhere": {func(d *treeview.Disk) {
+			d.Partitions = []treeview.Partition{{Number: 1, Kind: "hidden, MBR type 0x17"}}
+		}, nil},
 		"reserved partition alone": {func(d *treeview.Disk) { d.Partitions = d.Partitions[:1] }, nil},
 		"grown disk":               {func(d *treeview.Disk) { d.SizeBytes = 20 * gib }, []string{"warning partition-smaller: " + resize}},
 		"grown system disk":        {func(d *treeview.Disk) { d.SizeBytes, d.System = 20*gib, &yes }, nil},
@@ -342,6 +345,10 @@ func TestPodsOfADisk(t *testing.T) {
 	other := &treeview.Tree{Disks: []treeview.Disk{mounted()}, Unnumbered: []treeview.Disk{hangs}}
 	wantVerdicts(t, "the pod's disk is another one", doctor.Facts{Seen: seen, Tree: other},
 		"warning disk-not-answering: look at the storage system and the path to it")
+	empty := &treeview.Tree{Unnumbered: []treeview.Disk{{Unknown: "the device is not ready"}}} // a reader of cards
+	wantVerdicts(t, "a device that answers", doctor.Facts{Seen: seen, Tree: empty},
+		"note disk-not-answering: a reader of cards without a card is in order; if a driver uses the disk, look at its "+
+			"storage system")
 }
 
 func TestManyBlankDisksAreOneLine(t *testing.T) {
@@ -370,7 +377,7 @@ func TestDisksOfOneIdentity(t *testing.T) {
 func TestHungOperationsNameThoseThatWait(t *testing.T) {
 	facts := doctor.Facts{Seen: &admin.GetFactsResponse{Operations: []*admin.Operation{
 		{Name: "Rmdir(x)", Call: true, Age: durationpb.New(time.Hour), Waiting: true},
-		{Name: "MountVolume(x)", Call: true, Age: durationpb.New(61 * time.Minute)},
+		{Name: "MountVolume(x)", Object: "x", Call: true, Age: durationpb.New(61 * time.Minute)},
 		{Name: "Rescan", Call: true, Age: durationpb.New(100 * time.Second)},
 		{Name: "Mkdir(x)", Call: true, Age: durationpb.New(5 * time.Second)},
 		{Name: "WriteVolumeCache(x)", Call: true, Age: durationpb.New(4 * time.Second)},

@@ -36,18 +36,22 @@ func (r *report) operations() {
 	}
 	const agents = "restarting the agent ends no call that hangs in Windows; restarting the node does"
 	byServer := map[string][]Evidence{}
+	driversWait := map[string][]Evidence{}
 	for _, w := range waits {
 		byServer[w.GetServer()] = append(byServer[w.GetServer()], said(w.line)...)
+		if w.GetCall() && w.GetObject() != "" { // a look of the agent's own, and a rescan, keep no pod waiting
+			driversWait[w.GetServer()] = said(callersWait)
+		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(byServer)) {
 		if server == "" {
 			r.add(severity, "hung-operation", "the agent waits for Windows and gets no answer",
-				append(byServer[server], said(callersWait)...), systemLog,
+				append(byServer[server], driversWait[server]...), systemLog,
 				"repeat the call later: it joins the one that runs", agents)
 			continue
 		}
 		r.add(severity, "hung-operation", "the agent waits for a file server and gets no answer: "+server,
-			append(byServer[server], said(callersWait)...), testServer(server), smbLog, agents)
+			append(byServer[server], driversWait[server]...), testServer(server), smbLog, agents)
 	}
 	if waits = r.running(slow, stuck); len(waits) > 0 {
 		r.add(Note, "slow-operation", "the agent has waited for Windows for more than five seconds", said(lines(waits)...),

@@ -144,8 +144,12 @@ func Users(seen *admin.GetFactsResponse, target string) []string {
 
 // UsersThrough names the pods and other paths that lead through a mount point or link.
 func UsersThrough(seen *admin.GetFactsResponse, path string) (names []string) {
+	p, err := winpath.Parse(path, winpath.Options{}) // also in kubelet's spelling, without a drive
+	if err != nil {
+		return nil
+	}
 	links := linksOf(seen)
-	at := links[winpath.Fold(strings.TrimSuffix(path, `\`))]
+	at := links[p.Key()]
 	for _, l := range seen.GetLinks() {
 		switch pod := podOf(l.GetPath()); {
 		case at == nil || isStaged(l.GetPath()) || !slices.Contains(links.follow(l.GetPath()), at):
