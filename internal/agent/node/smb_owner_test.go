@@ -38,6 +38,19 @@ func stageAs(ctx context.Context, n *Node, remote, at, user, password string) er
 	return err
 }
 
+// A mapping that another program removed is forgotten: one that comes after it is not the agent's.
+func TestUnmappedByOthersIsForgotten(t *testing.T) {
+	k, dir := emulate(t, emulated.Options{}), t.TempDir()
+	n := newNode(t, k, Config{Records: dir})
+	n.EnablePrivileges(t.Context())
+	must(t, by(t.Context(), n).StageShare(testShare, firstStage))
+	must(t, k.RemoveSMBGlobalMapping(testShare))
+	must(t, by(t.Context(), n).Unstage(firstStage))
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("records are left: %v, %v", left, err)
+	}
+}
+
 // The mapping that the smb group asked for stays when the last staged target leaves, whatever the working directories
 // are and in whatever order; the steps' own goes with the last target, and not when the smb group gives it up.
 func TestLastUserTakesItsOwnMappingOnly(t *testing.T) {

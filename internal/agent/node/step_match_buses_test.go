@@ -117,6 +117,18 @@ func TestMarksAndBuses(t *testing.T) {
 	}
 }
 
+// A disk with Azure's LUN on SCSI comes before one on NVMe, of which the LUN is read from its path.
+func TestAzureLUNOnTwoBuses(t *testing.T) {
+	m, err := matchOf(&api.StageDiskRequest{Disk: &api.StageDiskRequest_AzureLun{AzureLun: 5}})
+	must(t, err)
+	scsi, nvme := foundDisk{number: 1, lun: "5"}, foundDisk{number: 2}
+	for want, disks := range map[uint32][]foundDisk{1: {nvme, scsi}, 2: {nvme}} {
+		if got, err := m.among(t.Context(), nil, disks); err != nil || len(got) != 1 || got[0].number != want {
+			t.Errorf("%v, %v, want disk %d", got, err, want)
+		}
+	}
+}
+
 // findNow looks at the disks once.
 func findNow(t *testing.T, n *Node, m match) (foundDisk, error) {
 	t.Helper()

@@ -103,11 +103,7 @@ func (s *sharing) linkShare(share winpath.UNC, target winpath.Path, user string,
 
 // leaveShare ends the use of a share by a target, unless a link is there.
 func (o *op) leaveShare(use records.Record, target winpath.Path) error {
-	key := keyOf(use.Remote)
-	if key == "" { // the agent would map no share of this name
-		return recordError(o.node.records.Remove(records.Use, target.String()))
-	}
-	return o.onShare(key, target, (*sharing).leave)
+	return o.onShare(keyOf(use.Remote), target, (*sharing).leave)
 }
 
 // CleanShares leaves the shares of recorded targets whose links are gone, as after a death in StageShare of a volume

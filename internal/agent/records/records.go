@@ -18,6 +18,7 @@ import (
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/plainfile"
+	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
 )
 
 // Dir is a directory of records. It is safe for concurrent use.
@@ -80,8 +81,10 @@ func (k Kind) read(file string) (r Record, err error) {
 	}
 	switch {
 	case err != nil:
-	case k == Use && (r.Remote == "" || r.Target == ""):
-		err = errors.New("it names no share")
+	case k == Use && r.Target == "":
+		err = errors.New("it names no target")
+	case k == Use:
+		_, err = winpath.ParseUNC(r.Remote)
 	case k == Mapping && stem(r.Share)+string(k) != filepath.Base(file):
 		err = fmt.Errorf("it is of another one, %s", r.Share)
 	}

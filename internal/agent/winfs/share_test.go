@@ -25,7 +25,7 @@ import (
 func TestNamesOfFileShares(t *testing.T) {
 	for why, names := range map[string]string{
 		"": `fs\share fs\data$ fs\a1 fs\1$ fs\{$ fs\@$ fs\[$ fs\aa$ fs\c 10.0.0.1\share fe80--1s4.ipv6-literal.net\share ` +
-			`128.0.0.1\share 1.2.3.4.5\share 127.0.0.1.example.com\share 0x\share 999.1\share 127.0.65536\share ` +
+			`128.0.0.1\share 1.2.3.4.5\share 127.0.0.0.1\share 127.0.0.1.example.com\share 0x\share 999.1\share 127.0.65536\share ` +
 			`loopback.example.com\share 127.0.0.256\share 16777216\share 4294967296\share ipv6-literal.net\share`,
 		"administrative share": `fs\C$ fs\a$ fs\Z$ fs\admin$ fs\print$ fs\FAX$`,
 		"not a file share":     `fs\ipc$ fs\PIPE fs\mailslot`,
