@@ -109,9 +109,9 @@ func (r *report) unanswered() {
 		if len(evidence) > 0 {
 			what = "Windows hangs at its disks or volumes: it does not say which ones this node has"
 		}
-		do = append(logs,
+		do = slices.Concat(logs, []string{
 			"look at the storage system and the path to it: what hangs may come back with all data",
-			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows")
+			"if it stays so: drain and restart the node; restarting the agent ends no call that hangs in Windows"})
 	}
 	awaited := slices.DeleteFunc(r.awaited(time.Second),
 		func(w wait) bool { return slices.Contains(r.Tree.Silent, w.GetObject()) })
