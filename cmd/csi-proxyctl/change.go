@@ -119,7 +119,7 @@ func describeVolume(ctx context.Context, a *connection, args []string) ([]string
 	return a.disksTree(ctx, fmt.Sprint(r.GetDiskNumber()))
 }
 
-// disksTree shows disks, by their numbers, with who uses them.
+// disksTree shows disks, by their numbers, and their users.
 func (a *connection) disksTree(ctx context.Context, numbers ...string) ([]string, error) {
 	tree, err := a.tree(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func parseSize(text string) (int64, bool) {
 	return int64(bytes), true
 }
 
-// wordIndex returns the index of a word, in any case, among the allowed ones. An index without a word is no value.
+// wordIndex returns the index of a word among the allowed ones, in any case. An index whose word is empty is invalid.
 func wordIndex(word string, allowed ...string) (int, error) {
 	i := slices.IndexFunc(allowed, func(a string) bool { return a != "" && strings.EqualFold(a, word) })
 	if i < 0 {
