@@ -19,7 +19,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -100,6 +99,10 @@ func (d *emulatedDisk) Attach() (err error) {
 	return err
 }
 
+// passing matches what differs from one time to the next: durations, and names of tests' things and of devices.
+var passing = regexp.MustCompile(`[0-9.]+(ns|µs|ms|s)\b|csiproxy-[0-9a-f]{10}|\b[A-Z2-7]{26}\b|` +
+	`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|&[0-9a-f]{2,16}&0&`)
+
 //go:embed testdata/emulated.txt
 var emulatedAnswers string
 
@@ -172,42 +175,4 @@ func answersOf(t *testing.T, set func(*scenario.Switches)) map[int]string {
 		}
 	})
 	return answers
-}
-
-func same[T any](t *testing.T, got, want T) {
-	t.Helper()
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("(-got +want):\n%s", diff)
-	}
-}
-
-// withoutVolumes is a node whose partitions get no volumes.
-type withoutVolumes struct {
-	kernel.Kernel
-	t *testing.T
-}
-
-func (withoutVolumes) VolumeNames() ([]string, error) { return nil, nil }
-
-func (k withoutVolumes) FormatVolume(volume, _ string) error {
-	k.t.Errorf("volume %q is formatted", volume)
-	return nil
-}
-
-func TestNoVolumeIsAFailure(t *testing.T) {
-	s := emulatedSubject(t, scenario.Default().Switches)
-	s.Kernel, s.Timeout = withoutVolumes{s.Kernel, t}, time.Millisecond
-	failed := 0
-	for _, q := range portableQuestions() {
-		switch q.Number {
-		case 7, 10, 11, 25, 28, 29, 31, 45, 47, 50, 51, 55, 56:
-			failed++
-			if a := q.Ask(t, s); a.Status != "failed" || !strings.Contains(a.Reason, errNoVolume.Error()) {
-				t.Errorf("R%d is %s: %v %s", q.Number, a.Status, a.Answer, a.Reason)
-			}
-		}
-	}
-	if failed != 13 {
-		t.Errorf("%d questions about volumes were asked", failed)
-	}
 }

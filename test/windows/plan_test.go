@@ -12,51 +12,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
-// The script looks at what each program says at its end, and protects the directory before the first service runs there.
-func TestScriptLooksAtExitCodes(t *testing.T) {
-	if testnode.OnWine() {
-		t.Skip("require the sources of other packages")
-	}
-	content, err := os.ReadFile("run.ps1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(content), "\n")
-	runs := regexp.MustCompile(`(^|[{=]) *(& \$agent|& \(Join-Path \$PSScriptRoot '\S+\.exe'\)|icacls\.exe|sc\.exe|cmd\.exe)`)
-	throws := regexp.MustCompile(`^ *if \(\$LASTEXITCODE -ne 0\) \{ throw `)
-	found := 0
-	for i, line := range lines {
-		if !runs.MatchString(line) || strings.Contains(line, "= {") { // those of Write-Machine are only looks
-			continue
-		}
-		found++
-		after := strings.Join(lines[i+1:min(i+3, len(lines))], "\n")
-		if !strings.Contains(after, "$LASTEXITCODE") && !strings.Contains(after, "Test-Path") {
-			t.Errorf("run.ps1:%d: nothing looks at the exit code of %s", i+1, strings.TrimSpace(line))
-		}
-	}
-	if found < 9 {
-		t.Errorf("the script runs %d programs, want at least 9", found)
-	}
-	for _, program := range []string{"icacls.exe $PSScriptRoot /setowner", "icacls.exe $PSScriptRoot /inheritance:r",
-		"icacls.exe (Join-Path", "& $agent service install", "& $agent -version"} {
-		_, after, _ := strings.Cut(string(content), program)
-		if _, next, _ := strings.Cut(after, "\n"); !throws.MatchString(next) {
-			t.Errorf("run.ps1 goes on when %s fails", program)
-		}
-	}
-	protects, installs := strings.Index(string(content), "\n    Protect-Programs\n"),
-		strings.Index(string(content), "& $agent service install")
-	if protects < 0 || installs < protects {
-		t.Errorf("the directory is protected at byte %d, the service installed at byte %d", protects, installs)
-	}
-	for _, sid := range []string{"*S-1-5-18:(OI)(CI)F", "*S-1-5-32-544:(OI)(CI)F", "/inheritance:r"} {
-		if !strings.Contains(string(content), sid) {
-			t.Errorf("run.ps1 does not set %s", sid)
-		}
-	}
-}
-
 // A role of Windows is installed only where the machine's owner allows changes of its settings.
 func TestScriptInstallsOnlyWithSettings(t *testing.T) {
 	if testnode.OnWine() {

@@ -4,12 +4,8 @@ package windows
 
 import (
 	"errors"
-	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/machine"
@@ -37,36 +33,6 @@ func TestUnavailableReasons(t *testing.T) {
 	}
 }
 
-// An account that may not log on is named as such, and its questions are not asked.
-func TestLogonThatAPolicyRefuses(t *testing.T) {
-	for code, right := range map[error]string{
-		syscall.Errno(1385): "SeDenyNetworkLogonRight", win32.Errno(1385): "SeDenyNetworkLogonRight",
-		win32.ERROR_ACCOUNT_RESTRICTION: "ERROR_ACCOUNT_RESTRICTION",
-	} {
-		s := emulatedSubject(t, scenario.Default().Switches)
-		s.Kernel = unmappable{s.Kernel, fmt.Errorf("wrapped: %w", code)}
-		for _, q := range shareQuestions() {
-			if q.Number == 22 {
-				continue // it asks for codes
-			}
-			if a := q.Ask(t, s); a.Status != "not asked" || !strings.Contains(a.Reason, right) {
-				t.Errorf("%v: %v", code, a)
-			}
-		}
-	}
-	if err := machine.LogonRefused(win32.ERROR_LOGON_FAILURE); err != win32.ERROR_LOGON_FAILURE { //nolint:errorlint // exactly this
-		t.Errorf("a wrong password: %v", err)
-	}
-}
-
-// unmappable is a node whose mappings fail.
-type unmappable struct {
-	kernel.Kernel
-	err error
-}
-
-func (k unmappable) CreateSMBGlobalMapping(string, string, kernel.Secret, bool) error { return k.err }
-
 // The secret for mutual CHAP is set only on a machine whose owner has said so.
 func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(SettingsVariable, "")
@@ -82,5 +48,34 @@ func TestCHAPSecretIsKeptUnlessAllowed(t *testing.T) {
 	t.Setenv(SettingsVariable, "1")
 	if a := q.Ask(t, s); a.Status != "answered" {
 		t.Errorf("got %+v", a)
+	}
+}
+
+// Questions change only the disks that they attach. The default node has three others.
+func TestQuestionsChangeOnlyTheirDisks(t *testing.T) {
+	q := &inquiry{TB: t, Subject: emulatedSubject(t, scenario.Default().Switches)}
+	d := q.attach()
+	opens := func(disk uint32) bool {
+		h, err := q.Subject.openDisk(disk)
+		if err == nil {
+			_ = h.Close()
+		}
+		return err == nil
+	}
+	if !opens(d.Number()) || opens(0) || opens(1) || opens(2) {
+		t.Error("the inquiry opens a disk of the node to write, or its own not")
+	}
+	volumes, err := q.Kernel.VolumeNames()
+	if err != nil || len(volumes) == 0 {
+		t.Fatalf("the node has the volumes %q, %v", volumes, err)
+	}
+	for _, volume := range volumes {
+		if q.Kernel.FormatVolume(volume, "NTFS") == nil {
+			t.Errorf("%s was formatted", volume)
+		}
+	}
+	q.check(d.Detach())
+	if opens(d.Number()) {
+		t.Error("it opens the disk that it has detached")
 	}
 }
