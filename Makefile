@@ -133,7 +133,7 @@ check-docs: setup-docs ## type what the documents show, in a clone of this repos
 	CSI_PROXY_DOCS=1 go test -count=1 -v -run 'TestGuide|TestThreeReplaceLines' ./test ./v2
 
 .PHONY: check-deploy
-check-deploy: ## decode and validate the manifests as an API server does, lint and render the Helm chart, read the images' Dockerfiles
+check-deploy: ## decode the manifests strictly, as an API server does, lint and render the Helm chart, read the images' Dockerfiles
 	GOWORK=off go -C test test -count=1 -timeout 20m ./deploy
 	@for script in deploy/*/build.sh .github/actions/*/*.sh; do bash -n $$script; done
 

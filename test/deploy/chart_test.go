@@ -39,7 +39,7 @@ func TestChartHasItsIcon(t *testing.T) {
 
 const valuesFiles = "test/deploy/testdata/chart/*.values.yaml"
 
-// Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml, and an API server would accept the result.
+// Each testdata/chart/NAME.values.yaml is rendered to NAME.golden.yaml.
 func TestChartRenders(t *testing.T) {
 	for _, file := range matching(t, valuesFiles) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".values.yaml"), func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // decode reads the objects of a manifest as the API server does under strict field validation: an unknown or repeated
-// field is an error. It fails on what the API server would not accept.
+// field is an error. What else the server would not accept, test/apiserver asks a real one each week.
 func decode(t *testing.T, manifest []byte) []runtime.Object {
 	t.Helper()
 	known := runtime.NewScheme()
@@ -43,9 +43,6 @@ func decode(t *testing.T, manifest []byte) []runtime.Object {
 		object, _, err := decoder.Decode(document, nil, nil)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, document)
-		}
-		if errs := validate(object); len(errs) > 0 {
-			t.Errorf("%v in\n%s", errs.ToAggregate(), document)
 		}
 		objects = append(objects, object)
 	}
