@@ -28,6 +28,8 @@ type Options struct {
 	// Before is called before each change of the state directory with its kind and path, for tests. Its error replaces
 	// the change.
 	Before func(change, path string) error
+
+	copied bool // refuse a node that lacks directories which its copy must have
 }
 
 // Exists reports whether a state directory holds a node, even a damaged one, so that Open would not make a new one.
@@ -87,7 +89,40 @@ func (n *Node) start(o Options) error {
 		clear(d.late)
 		n.disks[record.Number], n.state.Disks[i] = d, d.record
 	}
+	if o.copied {
+		if err := n.checkWhole(); err != nil {
+			return err
+		}
+	}
 	return n.repairMounts()
+}
+
+// checkWhole refuses a node that lacks the directory of drive C, of a mounted volume or of a share. Others are made when
+// they are first used.
+func (n *Node) checkWhole() error {
+	ids, paths := []guid.GUID{}, []string{}
+	if c := n.state.letter("C"); c != nil {
+		ids = append(ids, c.Volume)
+	}
+	for _, m := range n.state.Mounts {
+		ids = append(ids, m.Volume)
+	}
+	for _, id := range ids {
+		if v := n.disks.volume(id); v != nil && v.formatted() {
+			paths = append(paths, v.disk.image.Files(id))
+		}
+	}
+	for _, server := range n.state.SMB.Servers {
+		for _, share := range server.Shares {
+			paths = append(paths, smb.SharePath(n.dir, server.Name, share.Name))
+		}
+	}
+	for _, path := range paths {
+		if _, err := os.Lstat(path); err != nil {
+			return hostfiles.Damaged(path, "the directory of files is missing", "copy the saved node again")
+		}
+	}
+	return nil
 }
 
 // checkParts refuses a node parts of which are links: it would live in the directories of others.

@@ -139,7 +139,7 @@ func (n *Node) PrepareRestore(from string) error {
 	if err := saved.copyTo(to, s); err != nil {
 		return err
 	}
-	tried, err := Open(to, Options{Before: n.host.Before})
+	tried, err := Open(to, Options{Before: n.host.Before, copied: true})
 	if err == nil {
 		err = tried.Close()
 	}

@@ -50,8 +50,18 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 		},
 		"no files of a disk": func(saved string) error { return os.RemoveAll(filepath.Dir(name(saved))) },
 		"no disks":           func(saved string) error { return os.RemoveAll(filepath.Join(saved, bundle.DisksDir)) },
-		"no shares":          func(saved string) error { return os.RemoveAll(filepath.Join(saved, smb.SharesDir)) },
-		"half a node.json":   func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
+		"no files of a mounted volume": func(saved string) error {
+			return os.RemoveAll(filepath.Join(filepath.Dir(name(saved)), bundle.VolumesDir, n.disks[1].volumes[0].ID.String()))
+		},
+		"no files of drive C": func(saved string) error {
+			return os.RemoveAll(filepath.Join(saved, bundle.FilesPath(n.disks[0].record.Home(""), n.state.Letters[0].Volume)))
+		},
+		"no shares": func(saved string) error { return os.RemoveAll(filepath.Join(saved, smb.SharesDir)) },
+		"no files of a share": func(saved string) error {
+			server := n.state.SMB.Servers[0]
+			return os.RemoveAll(smb.SharePath(saved, server.Name, server.Shares[0].Name))
+		},
+		"half a node.json": func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
 	} {
 		saved := filepath.Join(t.TempDir(), "saved")
 		must(t, n.Save(saved, false))
@@ -70,6 +80,19 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 	must(t, n.Close())
 	n = openNode(t, n.dir, Options{})
 	wantOn(t, n, own, "own")
+}
+
+// A volume that was mounted, and that nothing has used yet, is no missing part of a copy.
+func TestRestoreOfAnUnusedVolume(t *testing.T) {
+	s := smallScenario()
+	s.Switches.AutomountOff = true
+	s.Disks[0].Formatted = true
+	n := openNode(t, t.TempDir(), Options{Scenario: s})
+	mkdir(t, n, crashDir)
+	must(t, n.SetVolumeMountPoint(crashDir+`\`, n.disks[1].volumes[0].name()))
+	saved := filepath.Join(t.TempDir(), "saved")
+	must(t, n.Save(saved, false))
+	must(t, n.PrepareRestore(saved))
 }
 
 // A copy parts of which are links is refused before anything is changed, here and where the links lead.

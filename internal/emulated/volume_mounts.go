@@ -27,7 +27,7 @@ func (n *Node) SetVolumeMountPoint(path, volumeName string) (err error) {
 	if err != nil {
 		return err
 	}
-	if v.mounted() == nil { // programs of the host that follow the mount point find the directory
+	if v.formatted() { // programs of the host that follow the mount point find the directory
 		if _, err := n.mount(content{id: v.ID, path: v.disk.image.Files(v.ID)}); err != nil {
 			return err
 		}
