@@ -98,7 +98,7 @@ func (n *Node) AddSMBUser(user smb.User) error {
 			return fmt.Errorf("it exists already: %w", smb.ErrInvalid)
 		}
 		s.Add(user)
-		return nil
+		return user.CheckPassword()
 	})
 }
 

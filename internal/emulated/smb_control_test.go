@@ -59,6 +59,9 @@ func TestCreateAndDeleteAccounts(t *testing.T) {
 	must(t, n.AddSMBUser(smb.User{Name: "alice", Domains: []string{"CORP"}, Password: "alice-password"}))
 	must(t, mapShare(n, emulatedShare, `corp\Alice`, "alice-password"))
 	must(t, shareCode(n, emulatedShare))
+	if err := n.AddSMBUser(smb.User{Name: "bob"}); !errors.Is(err, smb.ErrInvalid) {
+		t.Errorf("without a password: %v", err)
+	}
 	if err := n.AddSMBUser(smb.User{Name: "ALICE", Password: "x"}); !errors.Is(err, smb.ErrInvalid) {
 		t.Errorf("a second one: got %v", err)
 	}

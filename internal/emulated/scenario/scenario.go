@@ -5,6 +5,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/strictyaml"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/winpath"
@@ -69,6 +70,11 @@ func (s *Scenario) Check() error {
 	if err := servers.Check(); err != nil {
 		return err
 	}
+	for i, user := range s.SMBUsers {
+		if err := user.CheckPassword(); err != nil {
+			return strictyaml.At(err, "smbUsers", i)
+		}
+	}
 	for i, server := range s.SMBServers {
 		for j, share := range server.Shares {
 			if err := servers.CheckUsers(share.Users); err != nil {
@@ -92,6 +98,9 @@ func (s *Scenario) Records() (made []bundle.Record, err error) {
 	for i, spec := range s.Disks {
 		if record, err = spec.Record(made, s.Switches.OfflineDisksReadOnly); err != nil {
 			return nil, strictyaml.At(err, "disks", i)
+		}
+		if record.Letter != "" && slices.ContainsFunc(made, func(o bundle.Record) bool { return o.Letter == record.Letter }) {
+			return nil, strictyaml.At(fmt.Errorf("another disk has the letter %s", record.Letter), "disks", i, "letter")
 		}
 		made = append(made, record)
 	}

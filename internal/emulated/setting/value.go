@@ -19,18 +19,20 @@ import (
 // Size is a number of bytes, in a file a number or a text with a unit.
 type Size int64
 
+const sizes = "bytes, or a text such as 10GiB, at most 16TiB"
+
 // UnmarshalYAML implements strictyaml.Unmarshaler.
 func (s *Size) UnmarshalYAML(decode func(any) error) error {
 	var text string
 	var number uint64
 	if decode(&number) == nil {
 		text = fmt.Sprintf("%dB", number)
-	} else if err := decode(&text); err != nil {
-		return err
+	} else if decode(&text) != nil {
+		return errors.New("it must be " + sizes)
 	}
 	bytes, ok := parseSize(text)
 	if !ok {
-		return fmt.Errorf("it is %q; it must be bytes, or a text such as 10GiB, at most 16TiB", text)
+		return fmt.Errorf("it is %q; it must be %s", text, sizes)
 	}
 	*s = Size(bytes)
 	return nil

@@ -82,6 +82,14 @@ func NewState(servers []Server, users []User) State {
 	return s
 }
 
+// CheckPassword refuses an account that is to be added without one. ErrInvalid.
+func (u User) CheckPassword() error {
+	if u.Password == "" {
+		return fmt.Errorf("%w: account %q has no password", ErrInvalid, u.Name)
+	}
+	return nil
+}
+
 // Add adds an account as the servers keep it.
 func (s *State) Add(u User) {
 	u.Salt = []byte(hostfiles.NewName())
