@@ -146,6 +146,13 @@ func (n *Node) Surroundings() Surroundings {
 	return n.state.clone().Surroundings
 }
 
+// Disks returns the records of the attached disks.
+func (n *Node) Disks() []bundle.Record {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.state.clone().Disks
+}
+
 func saveState(h *hostfiles.Host, dir string, s state) error {
 	return h.WriteJSON(filepath.Join(dir, stateFile), stateText{stateFormat, s})
 }

@@ -44,6 +44,10 @@ func parts(n *emulated.Node) map[string]any {
 		switches[s.Name] = s.Value
 	}
 	return map[string]any{
+		"disks": listed(n.Disks(), func(d bundle.Record) any {
+			return map[string]any{"number": d.Number, "serial": d.SerialNumber, "size": d.ImageBytes,
+				"offline": d.Offline, "readOnly": d.ReadOnly}
+		}),
 		"switches": switches,
 		"services": listed(now.Services, func(s services.Service) any {
 			return map[string]any{"name": s.Name, "state": states()[s.State],
