@@ -7,9 +7,45 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 )
+
+// The guide for driver authors names methods of nodes and functions that there are.
+func TestGuideNamesWhatThereIs(t *testing.T) {
+	guide, err := os.ReadFile("../docs/emulated-node.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := map[string]any{"Interrupt": csiproxytest.Interrupt, "StartFleet": csiproxytest.StartFleet}
+	name, node, found := regexp.MustCompile("`([A-Z][A-Za-z]*)`"), reflect.TypeFor[*csiproxytest.Node](), 0
+	column := 0 // of names for Go, in a table that has them
+	for line := range strings.Lines(string(guide)) {
+		cells := strings.Split(line, "|")
+		for i, cell := range cells {
+			switch {
+			case len(cells) == 1:
+				column = 0
+			case cell == " in a Go test ":
+				column = i
+			case column > 0 && i == column:
+				for _, match := range name.FindAllStringSubmatch(cell, -1) {
+					found++
+					if _, is := node.MethodByName(match[1]); !is && functions[match[1]] == nil {
+						t.Errorf("there is no %s", match[1])
+					}
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("found only %d names", found)
+	}
+}
 
 // Nothing that the package exports has an internal type, which a driver's test could not name.
 func TestExportsNothingInternal(t *testing.T) {

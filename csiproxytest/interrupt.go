@@ -33,7 +33,7 @@ const sampled = 7
 //
 // A repetition must succeed, and leave the same mount points, mappings, sessions and links in kubelet's directory as
 // the operation that nothing interrupted. Each interruption is a subtest, named after the call, its number and the
-// kind; go test -short tries every seventh. A stage and a publish take half a minute on two processors.
+// kind; go test -short tries every seventh. A stage and a publish take some seconds on two processors.
 //
 // The function setup starts the node, as it is before the operation. The operation is called from a goroutine of its
 // own, so it returns errors and does not end the test; it makes all its calls before it returns. The clients of the
@@ -54,7 +54,7 @@ func Interrupt(t *testing.T, setup func(t testing.TB) *Node, operation func(ctx 
 }
 
 // InterruptEverywhere is Interrupt at every Windows function that was called, also those that only look. It tests the
-// agent more than the driver: a stage takes minutes.
+// agent more than the driver: a stage takes about a minute.
 func InterruptEverywhere(t *testing.T, setup func(t testing.TB) *Node,
 	operation func(ctx context.Context, n *Node) error) {
 	t.Helper()
