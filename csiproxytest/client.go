@@ -85,8 +85,7 @@ func FromAgent(t testing.TB, a *emulation.Agent) *Node {
 	return n
 }
 
-// Reconnect gives the node new clients, like those of a driver that starts again after a reboot. The first call of a
-// client that was connected before a reboot may fail with UNAVAILABLE, like any call that a reboot cuts off.
+// Reconnect gives the node new clients, like those of a driver that starts again after a reboot.
 func (n *Node) Reconnect() {
 	n.t.Helper()
 	n.Disk = Client(n.t, n, disk.NewClientWithPipePath)

@@ -99,7 +99,9 @@ func (n *Node) SetDiskReadOnly(number uint32, readOnly bool) {
 }
 
 // Reboot restarts the node: running calls are cut off, and state that does not survive a reboot is gone. When it
-// returns, the agent serves again, and connected clients can go on.
+// returns, the agent serves again, and connected clients can go on: it has waited, a second at most, until they closed
+// their connections. A client that tried a call meanwhile may still fail with UNAVAILABLE; on Windows, where nothing
+// waits, so may the first call of any client that was connected, as if the reboot had cut it off.
 func (n *Node) Reboot() {
 	n.t.Helper()
 	n.must("rebooting", n.emulation().Restart())

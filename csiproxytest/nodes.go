@@ -26,8 +26,8 @@ func (n *Node) save(clone bool) Snapshot {
 	return s
 }
 
-// Restore makes the node what it, or another, was when it was saved. Running calls are cut off, as by Reboot; when it
-// returns, connected clients can go on. Detached disks of the node are gone.
+// Restore makes the node what it, or another, was when it was saved. Running calls are cut off, and connected clients
+// can go on, as with Reboot. Detached disks of the node are gone.
 func (n *Node) Restore(s Snapshot) {
 	n.t.Helper()
 	n.must("restoring the node", n.emulation().Restore(s.dir))

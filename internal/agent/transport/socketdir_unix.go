@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/fileowner"
 )
@@ -164,7 +165,19 @@ func (l socketListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	peer, process := peerOf(c)
-	return &Conn{Conn: c, Peer: peer, Process: process}, nil
+	return &Conn{Conn: socketConn{c}, Peer: peer, Process: process}, nil
+}
+
+// closeLimit is how long a client may take to notice that its connection is closed.
+const closeLimit = time.Second
+
+// socketConn is an accepted connection. After Close it can be read until the client has closed its end, too: a gRPC
+// server that stops waits for that, and the client's next call does not meet the old connection.
+type socketConn struct{ *net.UnixConn }
+
+func (c socketConn) Close() error {
+	time.AfterFunc(closeLimit, func() { _ = c.UnixConn.Close() })
+	return c.CloseWrite()
 }
 
 // removeStale removes the socket of a killed agent. No other agent can take its place: we hold the directory's lock.

@@ -7,6 +7,7 @@ package transport_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -197,6 +198,35 @@ func TestListenLeavesOtherFilesAlone(t *testing.T) {
 	mustSay(t, err, d.Path("a"), "not a socket")
 	if text, err := os.ReadFile(d.Path("a")); err != nil || string(text) != "precious" {
 		t.Errorf("the file changed: %q, %v", text, err)
+	}
+}
+
+// A client sees that the server has closed a connection, and the server when the client has closed it, too.
+func TestCloseIsSeenByBothEnds(t *testing.T) {
+	d := openDir(t, t.TempDir())
+	l, err := d.Listen("a", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	client, err := net.Dial("unix", d.Path("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(client); err != nil {
+		t.Errorf("the client: %v", err)
+	}
+	_, _ = io.WriteString(client, "bye")
+	_ = client.Close()
+	if got, err := io.ReadAll(server); err != nil || string(got) != "bye" {
+		t.Errorf("the server: got %q, %v, want the client's last word and its end", got, err)
 	}
 }
 
