@@ -31,7 +31,7 @@ import (
 // An auditEntry holds the fields of an audit log's line that a policy depends on.
 type auditEntry struct {
 	Image    string          `json:"image"`
-	UID      *int            `json:"uid"`
+	UID      *uint32         `json:"uid"`
 	SID      string          `json:"sid"`
 	Elevated *bool           `json:"elevated"`
 	Method   string          `json:"method"`
@@ -43,28 +43,9 @@ type auditEntry struct {
 
 // A suggestion is a policy that allows what an audit log shows, and no more.
 type suggestion struct {
-	rules        []*suggestedRule
+	rules        []policy.RuleFile
 	leftOut      int // calls that were refused, or whose caller or request the log does not have
 	namesLeftOut int // names in calls that failed, or with a *, which is a pattern in a policy
-}
-
-// A suggestedRule is a rule of the policy file. The fields are in the file's order.
-type suggestedRule struct {
-	Name        string            `yaml:"name"`
-	Clients     []suggestedClient `yaml:"clients"`
-	Methods     []string          `yaml:"methods"`
-	Directories []string          `yaml:"directories,omitempty"`
-	Services    []string          `yaml:"services,omitempty"`
-	Servers     []string          `yaml:"smbServers,omitempty"`
-	Portals     []string          `yaml:"iscsiPortals,omitempty"`
-	Targets     []string          `yaml:"iscsiTargets,omitempty"`
-}
-
-type suggestedClient struct {
-	SID      string `yaml:"sid,omitempty"`
-	Elevated *bool  `yaml:"elevated,omitempty"`
-	Image    string `yaml:"image,omitempty"`
-	UID      *int   `yaml:"uid,omitempty"`
 }
 
 // maxAuditLine is more than the longest line of an audit log.
@@ -87,8 +68,8 @@ func suggestPolicy(log io.Reader) (*suggestion, error) {
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	for _, r := range s.rules {
-		r.minimize()
+	for i := range s.rules {
+		minimize(&s.rules[i])
 	}
 	return s, nil
 }
@@ -136,30 +117,30 @@ func newestRequest(path string, decode func(any) error) (proto.Message, error) {
 }
 
 // client returns the caller's properties that stay the same after a restart.
-func (e auditEntry) client() (suggestedClient, bool) {
-	c := suggestedClient{UID: e.UID, SID: e.SID, Elevated: e.Elevated}
+func (e auditEntry) client() (policy.ClientFile, bool) {
+	c := policy.ClientFile{UID: e.UID, SID: policy.Name(e.SID), Elevated: e.Elevated}
 	if path, err := winpath.Parse(e.Image, winpath.Options{}); err == nil &&
 		strings.HasPrefix(e.Image, string(path.Drive())+`:\`) {
-		c.Image = path.String()
+		c.Image = policy.Name(path.String())
 	}
 	return c, c.UID != nil || c.SID != "" || c.Image != ""
 }
 
-func (s *suggestion) ruleOf(c suggestedClient, e auditEntry) *suggestedRule {
-	known := func(r *suggestedRule) bool { return reflect.DeepEqual(r.Clients[0], c) }
+// ruleOf returns the rule of a client, until the next one is added.
+func (s *suggestion) ruleOf(c policy.ClientFile, e auditEntry) *policy.RuleFile {
+	known := func(r policy.RuleFile) bool { return reflect.DeepEqual(r.Clients[0], c) }
 	if i := slices.IndexFunc(s.rules, known); i >= 0 {
-		return s.rules[i]
+		return &s.rules[i]
 	}
 	name := "client-" + strconv.Itoa(len(s.rules)+1)
 	if base := e.Image[strings.LastIndex(e.Image, `\`)+1:]; base != "" && c.Image != "" {
 		name += "-" + base
 	}
-	r := &suggestedRule{Name: name, Clients: []suggestedClient{c}}
-	s.rules = append(s.rules, r)
-	return r
+	s.rules = append(s.rules, policy.RuleFile{Name: policy.Name(name), Clients: []policy.ClientFile{c}})
+	return &s.rules[len(s.rules)-1]
 }
 
-func (s *suggestion) addName(r *suggestedRule, e auditEntry, meaning node.Meaning, text string) {
+func (s *suggestion) addName(r *policy.RuleFile, e auditEntry, meaning node.Meaning, text string) {
 	if meaning >= node.NamesPath && (e.Code != codes.OK.String() || strings.Contains(text, "*")) {
 		s.namesLeftOut++
 		return
@@ -171,26 +152,28 @@ func (s *suggestion) addName(r *suggestedRule, e auditEntry, meaning node.Meanin
 		}
 	case node.NamesShare:
 		if unc, err := winpath.ParseUNC(text); err == nil {
-			addTo(&r.Servers, winpath.Fold(unc.Server))
+			addTo(&r.SMBServers, winpath.Fold(unc.Server))
 		}
 	case node.NamesService:
 		addTo(&r.Services, text)
 	case node.NamesPortal:
-		addTo(&r.Portals, winpath.Fold(text))
+		addTo(&r.ISCSIPortals, winpath.Fold(text))
 	case node.NamesTarget:
-		addTo(&r.Targets, winpath.LowerASCII(text))
+		addTo(&r.ISCSITargets, winpath.LowerASCII(text))
 	}
 }
 
 // minimize sorts the lists, and drops directories that lie in others.
-func (r *suggestedRule) minimize() {
-	for _, list := range [][]string{r.Methods, r.Directories, r.Services, r.Servers, r.Portals, r.Targets} {
+func minimize(r *policy.RuleFile) {
+	for _, list := range [][]policy.Name{r.Methods, r.Directories, r.Services, r.SMBServers, r.ISCSIPortals,
+		r.ISCSITargets} {
 		slices.Sort(list)
 	}
 	all := slices.Clone(r.Directories)
-	r.Directories = slices.DeleteFunc(r.Directories, func(dir string) bool {
-		return slices.ContainsFunc(all, func(other string) bool {
-			return other != dir && strings.HasPrefix(winpath.Fold(dir), winpath.Fold(strings.TrimSuffix(other, `\`)+`\`))
+	r.Directories = slices.DeleteFunc(r.Directories, func(dir policy.Name) bool {
+		return slices.ContainsFunc(all, func(other policy.Name) bool {
+			above := strings.TrimSuffix(string(other), `\`) + `\`
+			return other != dir && strings.HasPrefix(winpath.Fold(string(dir)), winpath.Fold(above))
 		})
 	})
 }
@@ -218,9 +201,9 @@ func driverDir(path winpath.Path) string {
 	return string(path.Drive()) + `:\` + strings.Join(names[:depth], `\`)
 }
 
-func addTo(list *[]string, text string) {
-	if !slices.Contains(*list, text) {
-		*list = append(*list, text)
+func addTo(list *[]policy.Name, text string) {
+	if name := policy.Name(text); !slices.Contains(*list, name) {
+		*list = append(*list, name)
 	}
 }
 
@@ -228,10 +211,6 @@ func (s *suggestion) text() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	err := encoder.Encode(struct {
-		APIVersion string           `yaml:"apiVersion"`
-		Kind       string           `yaml:"kind"`
-		Rules      []*suggestedRule `yaml:"rules"`
-	}{policy.APIVersion, policy.Kind, s.rules})
+	err := encoder.Encode(policy.File{APIVersion: policy.APIVersion, Kind: policy.Kind, Rules: s.rules})
 	return out.Bytes(), err
 }

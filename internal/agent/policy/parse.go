@@ -20,8 +20,8 @@ const (
 	Kind       = "Policy"
 )
 
-// file is a policy file.
-type file struct {
+// A File is a policy file.
+type File struct {
 	APIVersion string     `yaml:"apiVersion"`
 	Kind       string     `yaml:"kind"`
 	Rules      []RuleFile `yaml:"rules"`
@@ -32,22 +32,22 @@ type RuleFile struct {
 	Name         Name         `yaml:"name"`
 	Clients      []ClientFile `yaml:"clients"`
 	Methods      []Name       `yaml:"methods"`
-	Directories  []Name       `yaml:"directories"`
-	Services     []Name       `yaml:"services"`
-	SMBServers   []Name       `yaml:"smbServers"`
-	ISCSIPortals []Name       `yaml:"iscsiPortals"`
-	ISCSITargets []Name       `yaml:"iscsiTargets"`
+	Directories  []Name       `yaml:"directories,omitempty"`
+	Services     []Name       `yaml:"services,omitempty"`
+	SMBServers   []Name       `yaml:"smbServers,omitempty"`
+	ISCSIPortals []Name       `yaml:"iscsiPortals,omitempty"`
+	ISCSITargets []Name       `yaml:"iscsiTargets,omitempty"`
 }
 
 // A ClientFile describes processes. Every field that is set must fit; what the system did not tell fits nothing.
 type ClientFile struct {
-	Any       *bool   `yaml:"any"`
-	SID       Name    `yaml:"sid"`
-	Elevated  *bool   `yaml:"elevated"`
-	Image     Name    `yaml:"image"`     // a program or, with a \ at its end, the directory that programs are in
-	Container Name    `yaml:"container"` // an id, or anyContainer or transport.NoContainer
-	UID       *uint32 `yaml:"uid"`
-	Cgroup    Name    `yaml:"cgroup"` // a control group; with a slash at its end, those below
+	Any       *bool   `yaml:"any,omitempty"`
+	SID       Name    `yaml:"sid,omitempty"`
+	Elevated  *bool   `yaml:"elevated,omitempty"`
+	Image     Name    `yaml:"image,omitempty"`     // a program or, with a \ at its end, the directory that programs are in
+	Container Name    `yaml:"container,omitempty"` // an id, or anyContainer or transport.NoContainer
+	UID       *uint32 `yaml:"uid,omitempty"`
+	Cgroup    Name    `yaml:"cgroup,omitempty"` // a control group; with a slash at its end, those below
 }
 
 // Name is a text that is not empty: "" is a field that the file does not have.
@@ -73,7 +73,7 @@ func (t *Name) UnmarshalYAML(decode func(any) error) error {
 
 // Parse parses the text of a policy file; the name is for errors, which are *strictyaml.Error.
 func Parse(name string, text []byte) (*Policy, error) {
-	var f file
+	var f File
 	document, err := strictyaml.Decode(name, text, &f)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func Parse(name string, text []byte) (*Policy, error) {
 	return p, nil
 }
 
-func (p *Policy) read(f file, document *strictyaml.Document) error {
+func (p *Policy) read(f File, document *strictyaml.Document) error {
 	if f.APIVersion != APIVersion {
 		return strictyaml.At(fmt.Errorf("it is %q; this agent knows %s", f.APIVersion, APIVersion), "apiVersion")
 	}
