@@ -26,7 +26,7 @@ func TestCallsNeedTheirAccess(t *testing.T) {
 		object string
 		needs  uint32
 		call   func(h kernel.Handle) error
-		wine   bool // Wine asks for nothing (TestWineGaps)
+		wine   bool // Wine asks for nothing
 	}{
 		{"read", file, win32.FILE_READ_DATA,
 			func(h kernel.Handle) error { _, err := h.ReadAt(make([]byte, 1), 0); return err }, false},

@@ -7,11 +7,18 @@ package windows
 import (
 	"testing"
 
+	"golang.org/x/sys/windows"
+
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 )
 
 const fileDeviceDisk = 7 // FILE_DEVICE_DISK
+
+// onWine reports whether the test runs on Wine, which has a function that Windows lacks.
+func onWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
 
 // disks returns the names of the node's disks. Wine has no device interfaces of disks, so there the first disk stands
 // for all.
