@@ -3,7 +3,6 @@
 package win32_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -81,6 +80,8 @@ func TestPlanDataPartition(t *testing.T) {
 			"data 10+10, data 60+10, data 20+40"},
 		{"MSR in the first gap, data in the largest", gpt(100*mib, basic(10*mib, 10*mib)), 4 * mib,
 			"data 10+10, msr 1+4, data 20+79"},
+		{"MSR in the second gap", gpt(100*mib, basic(3*mib, 10*mib)), 16 * mib, "data 3+10, msr 13+16, data 29+70"},
+		{"data behind an MSR is aligned", gpt(10 * mib), 3 * mib / 2, "msr 1+1.5, data 3+6"},
 		{"first of equal gaps", gpt(33*mib, basic(16*mib, 1*mib)), 0, "data 16+1, data 1+15"},
 		{"entries out of order", gpt(100*mib, basic(60*mib, 39*mib), basic(1*mib, 19*mib)), 0,
 			"data 60+39, data 1+19, data 20+40"},
@@ -88,6 +89,7 @@ func TestPlanDataPartition(t *testing.T) {
 			"data 1+90, data 10+1, data 91+8"},
 		{"neighbours not aligned", gpt(100*mib, basic(1*mib, 10*mib+512)), 0, "data 1+10.00048828125, data 12+87"},
 		{"empty entries take no room", gpt(10*mib, basic(0, 0)), 0, "data 0+0, data 1+8"},
+		{"nor do they part a gap", gpt(10*mib, basic(5*mib, 0)), 0, "data 5+0, data 1+8"},
 		{"entry outside the usable area", gpt(10*mib, basic(100*mib, 1*mib)), 0, "data 100+1, data 1+8"},
 		{"full", gpt(100*mib, basic(1*mib, 98*mib+100*kib)), 0, ""},
 		{"disk of 2 MiB", gpt(2 * mib), 0, ""},
@@ -220,69 +222,4 @@ func TestMaxLength(t *testing.T) {
 			t.Errorf("%s: got %d KiB, want %d KiB", test.name, got/kib, test.want/kib)
 		}
 	}
-}
-
-// FuzzPlan checks the properties of a plan on a map of the disk in units of 512 KiB.
-func FuzzPlan(f *testing.F) {
-	f.Add(uint16(200), uint8(16), []byte{2, 10, 50, 3})
-	f.Add(uint16(10), uint8(0), []byte{})
-	f.Fuzz(func(t *testing.T, diskUnits uint16, msrUnits uint8, entries []byte) {
-		const unit = 512 * kib
-		disk := int64(diskUnits)*unit + 2*mib
-		var present []Partition
-		for ; len(entries) >= 3; entries = entries[3:] {
-			present = append(present, basic(int64(binary.LittleEndian.Uint16(entries))*unit, int64(entries[2])*unit))
-		}
-		layout := gpt(disk, present...)
-		usableEnd := layout.StartingUsableOffset + layout.UsableLength
-		used := func(offset int64) bool {
-			for _, p := range present {
-				if p.StartingOffset <= offset && offset < p.StartingOffset+p.Length {
-					return true
-				}
-			}
-			return false
-		}
-		longest, run := int64(0), int64(0) // of free MiB
-		for at := mib; at+mib <= usableEnd; at += mib {
-			if run++; used(at) || used(at+unit) {
-				run = 0
-			}
-			longest = max(longest, run)
-		}
-		planned, p, err := PlanDataPartition(layout, int64(msrUnits)*unit, counter())
-		if len(present) > 126 {
-			return // the table may be full
-		}
-		if err != nil {
-			if !errors.Is(err, ErrNoSpace) || longest > 0 {
-				t.Fatalf("%v, and %d MiB are free", err, longest)
-			}
-			return
-		}
-		if msrUnits == 0 && p.Length != longest*mib {
-			t.Errorf("%d MiB planned, %d MiB are free", p.Length/mib, longest)
-		}
-		for _, added := range planned.Partitions[len(present):] {
-			if added.StartingOffset%mib != 0 || added.StartingOffset < mib || added.Length <= 0 ||
-				added.StartingOffset+added.Length > usableEnd {
-				t.Errorf("added %+v", added)
-			}
-			for at := added.StartingOffset; at < added.StartingOffset+added.Length; at += unit {
-				if used(at) {
-					t.Fatalf("%d KiB is in use twice", at/kib)
-				}
-			}
-		}
-		if added := planned.Partitions[len(present):]; len(added) == 2 &&
-			added[0].StartingOffset+added[0].Length > p.StartingOffset && added[0].StartingOffset < p.StartingOffset+p.Length {
-			t.Errorf("%+v overlaps %+v", added[0], p)
-		}
-		if p.Length%mib != 0 {
-			t.Errorf("ends at %d", p.StartingOffset+p.Length)
-		}
-		if got := MaxLength(planned, p); got != p.Length {
-			t.Errorf("planned %d KiB, MaxLength says %d KiB", p.Length/kib, got/kib)
-		}
-	})
 }
