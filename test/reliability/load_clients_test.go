@@ -42,7 +42,8 @@ func dial(t *testing.T, address func(endpoint string) string) *loadClients {
 	t.Helper()
 	c := connections{}
 	for service, endpoint := range map[string]string{"/v1.Disk": "csi-proxy-disk-v1",
-		"/v2alpha1.Filesystem": "csi-proxy-filesystem-v2alpha1", "/v2alpha1.Volume": "csi-proxy-volume-v2alpha1"} {
+		"/v2alpha1.Filesystem": "csi-proxy-filesystem-v2alpha1", "/v2alpha1.Volume": "csi-proxy-volume-v2alpha1",
+		"/csiproxy.nodesteps.v1alpha1.NodeSteps": "csi-proxy-nodesteps-v1alpha1"} {
 		conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 				return testnode.DialRaw(ctx, address(endpoint))

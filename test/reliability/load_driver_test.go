@@ -28,18 +28,20 @@ type site interface {
 	onFile(path string, work func(hostPath string) error) error
 }
 
-// A loadDriver stages, publishes and gives up volumes on disks of its own, one after the other.
+// A loadDriver stages, publishes and gives up volumes, one after the other: disks of its own, or directories of shares
+// that other drivers use as well.
 type loadDriver struct {
 	node       site
 	to         *loadClients
-	disks      []*claim
+	claims     []*claim
 	lifecycles int
 	retries    int
 }
 
-// claim is a disk that one driver uses.
+// claim is what one driver uses: a disk by its serial number, or a share with this name for its file.
 type claim struct {
 	serial string
+	share  string
 	number uint32
 	volume string
 	stamp  string // what the last workload wrote, once it had finished
@@ -63,7 +65,7 @@ func (d *loadDriver) life() []func(*caller.Calls, *claim) error {
 
 // live uses a volume once.
 func (d *loadDriver) live() error {
-	c := d.disks[rand.IntN(len(d.disks))]
+	c := d.claims[rand.IntN(len(d.claims))]
 	for i, do := range d.life() {
 		if err := d.perform(c, do); err != nil {
 			return fmt.Errorf("call %d for %s: %w", i, c.serial, err)
@@ -90,6 +92,9 @@ func (d *loadDriver) perform(c *claim, do func(*caller.Calls, *claim) error) err
 }
 
 func (d *loadDriver) stage(to *caller.Calls, c *claim) error {
+	if c.share != "" {
+		return to.StageShare(c.share, c.staging())
+	}
 	ids, err := to.ListDiskIDs()
 	if err != nil {
 		return err
@@ -142,14 +147,18 @@ func (d *loadDriver) publishVolume(to *caller.Calls, c *claim) error {
 
 // work is the workload: it looks for what the last one wrote, and writes something else.
 func (d *loadDriver) work(to *caller.Calls, c *claim) error {
-	id, err := to.GetVolumeIDFromTargetPath(c.publish())
-	if err != nil {
+	if c.share != "" { // its server never fails
+		if there, err := to.IsSymlink(c.staging()); err != nil {
+			return err
+		} else if !there {
+			return lost{c.staging() + " does not lead to its share any more"}
+		}
+	} else if id, err := to.GetVolumeIDFromTargetPath(c.publish()); err != nil {
 		return err
-	}
-	if id != c.volume {
+	} else if id != c.volume {
 		return lost{fmt.Sprintf("%s leads to volume %s, want %s", c.publish(), id, c.volume)}
 	}
-	return d.node.onFile(c.publish()+`\data`, func(path string) error {
+	return d.node.onFile(c.publish()+`\`+c.serial, func(path string) error {
 		if c.stamp != "" {
 			content, err := os.ReadFile(path)
 			if err != nil || string(content) != c.stamp {
@@ -168,6 +177,9 @@ func (d *loadDriver) work(to *caller.Calls, c *claim) error {
 func (d *loadDriver) unpublish(to *caller.Calls, c *claim) error { return to.Rmdir(c.publish(), true) }
 
 func (d *loadDriver) unstage(to *caller.Calls, c *claim) error {
+	if c.share != "" {
+		return to.Unstage(c.staging())
+	}
 	if err := to.UnmountVolume(c.volume, c.staging()); err != nil {
 		return err
 	}

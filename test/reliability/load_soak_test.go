@@ -94,7 +94,7 @@ func TestSoak(t *testing.T) {
 	for _, d := range team {
 		d.to = p.client(t)
 		lifecycles, retries = lifecycles+d.lifecycles, retries+d.retries
-		for _, c := range d.disks {
+		for _, c := range d.claims {
 			if c.stamp == "" {
 				continue
 			}
@@ -165,7 +165,7 @@ func (p *loadNode) furnish(t *testing.T) ([]*loadDriver, arena) {
 				Offline: i%2 == 0, Target: 1}); err != nil {
 				return err
 			}
-			team[i%loadDrivers].disks = append(team[i%loadDrivers].disks, &claim{serial: serial})
+			team[i%loadDrivers].claims = append(team[i%loadDrivers].claims, &claim{serial: serial})
 		}
 		var err error
 		a.disk, err = n.AttachDisk(bundle.Spec{SizeBytes: loadDiskBytes, LUNAuto: true, Target: 2})
