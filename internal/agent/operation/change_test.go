@@ -28,51 +28,6 @@ func startChange(ctx context.Context, n *Runner, request Request, f func(o *Oper
 	return func() (int, error) { r := <-results; return r.value, r.err }
 }
 
-func TestIdenticalCallsShareOneRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := NewRunner(Config{})
-		runs, proceed := 0, make(chan struct{})
-		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
-		j := On("test", Disk(1))
-		first := startChange(t.Context(), n, j, f)
-		synctest.Wait()
-		second := startChange(t.Context(), n, j, f)
-		synctest.Wait()
-		close(proceed)
-		for _, result := range []func() (int, error){first, second} {
-			if value, err := result(); value != 1 || err != nil {
-				t.Errorf("got %d, %v, want 1, nil", value, err)
-			}
-		}
-		third := startChange(t.Context(), n, j, f)
-		if value, _ := third(); value != 2 {
-			t.Errorf("a later call got run %d, want its own, 2", value)
-		}
-	})
-}
-
-func TestFreshCallDoesNotJoinRunningOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := NewRunner(Config{})
-		runs, proceed := 0, make(chan struct{})
-		f := func(*Operation) (int, error) { runs++; <-proceed; return runs, nil }
-		j := On("test", Disk(1))
-		j.JoinQueuedOnly = true
-		begun := startChange(t.Context(), n, j, f)
-		synctest.Wait()
-		queued := startChange(t.Context(), n, j, f)
-		synctest.Wait()
-		joined := startChange(t.Context(), n, j, f)
-		synctest.Wait()
-		close(proceed)
-		for i, want := range []int{1, 2, 2} {
-			if value, _ := []func() (int, error){begun, queued, joined}[i](); value != want {
-				t.Errorf("call %d got run %d, want %d", i, value, want)
-			}
-		}
-	})
-}
-
 func TestLockOutlivesCancelledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewRunner(Config{})

@@ -14,59 +14,6 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/errdefs"
 )
 
-func TestReadThatHangsDoesNotHoldItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := NewRunner(Config{})
-		proceed := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		var inside error
-		_, err := Read(ctx, n, On("hangs"), func(o *Operation) (int, error) {
-			<-proceed
-			inside = o.Context.Err()
-			return 1, nil
-		})
-		var failure *errdefs.Error
-		if !errors.As(err, &failure) || failure.Class != errdefs.DeadlineExceeded {
-			t.Errorf("got %v, want DeadlineExceeded", err)
-		}
-		if value, err := Read(t.Context(), n, On("other"), func(*Operation) (int, error) { return 2, nil }); value != 2 ||
-			err != nil {
-			t.Errorf("another read: got %d, %v", value, err)
-		}
-		expired, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
-		if n.Drain(expired) == nil {
-			t.Error("drained while the read runs")
-		}
-		close(proceed)
-		if err := n.Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if inside != nil {
-			t.Errorf("the operation's context ended with its caller's: %v", inside)
-		}
-	})
-}
-
-func TestReadsAreNotJoined(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := NewRunner(Config{})
-		proceed, runs := make(chan struct{}), make(chan struct{}, 2)
-		for range 2 {
-			go func() {
-				_, _ = Read(t.Context(), n, On("same"),
-					func(*Operation) (int, error) { runs <- struct{}{}; <-proceed; return 0, nil })
-			}()
-		}
-		synctest.Wait()
-		if len(runs) != 2 {
-			t.Errorf("%d of 2 reads run", len(runs))
-		}
-		close(proceed)
-	})
-}
-
 // A panic ends one operation, and keeps none of its locks.
 func TestPanicEndsOneOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

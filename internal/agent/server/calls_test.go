@@ -261,12 +261,3 @@ func TestMalformedRequest(t *testing.T) {
 		t.Errorf("the failure is not in the log, or is logged as the agent's own:\n%s", log)
 	}
 }
-
-func TestMethodOfAnotherVersion(t *testing.T) {
-	f := start(t, found)
-	err := f.conn.Invoke(t.Context(), "/v2alpha1.Filesystem/PathExists", &api.PathExistsRequest{},
-		&api.PathExistsResponse{})
-	if status.Code(err) != codes.Unimplemented {
-		t.Errorf("got %v, want Unimplemented", err)
-	}
-}
