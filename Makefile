@@ -66,7 +66,7 @@ LONG = ./internal/emulated ./test/conformance ./test/contract ./test/hostile ./t
 .PHONY: test-long
 test-long: setup-test commands ## three times as much of what `make test` samples, or all: disturbed calls, interrupted sequences, every step of a crash, 100 kills, races, loads; of the sweep every eleventh point
 	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m $(LONG)
-	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
+	CSI_PROXY_LONG=1 $(GO_TEST) -count=1 -timeout 40m -run 'Lives|ShareDrivers|Erasing' ./test/sequences
 	CSI_PROXY_LONG=1 go test -short -count=1 -timeout 10m -run Interrupted ./csiproxytest
 
 .PHONY: lint

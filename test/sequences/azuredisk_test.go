@@ -105,9 +105,3 @@ func (d azureDisk) unmount(c *calls, staging string) error {
 	}
 	return c.rmdir(withDrive(staging))
 }
-
-// Leftover: unstaging has one call that matters, and it is idempotent. A retried stage finds the volume mounted and
-// does not get to resizing it; the next stage does.
-func (d azureDisk) Leftover(e effects) leftover {
-	return leftover{Ungrown: e.mounted() && !e.resized()}
-}

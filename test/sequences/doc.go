@@ -4,5 +4,5 @@
 // and with one step of them failing, and asserts that the driver's retry ends in the same state as the undisturbed
 // sequence. CSI_PROXY_LONG=all tries every step:
 //
-//	CSI_PROXY_LONG=all go test -count=1 -v -run 'Interrupted|ShareDrivers|Erasing' ./test/sequences
+//	CSI_PROXY_LONG=all go test -count=1 -v -run 'Lives|ShareDrivers|Erasing' ./test/sequences
 package sequences

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
+	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
 
 // ebs is the AWS EBS driver. It finds its disk by the serial number, which contains the volume's id without the dash.
@@ -150,15 +152,6 @@ func (d ebs) Unstage(c *calls, staging string) error {
 	return unmountAndTakeOffline(c, id, withDrive(staging))
 }
 
-// Leftover: once the volume is unmounted, the retry sees nothing mounted and takes that for done. The disk stays
-// online and the directory stays until the next stage, which expects both.
-func (d ebs) Leftover(e effects) leftover {
-	if !e.unmounted() {
-		return leftover{}
-	}
-	return leftover{Online: !e.offline(), Directory: !e.removed()}
-}
-
 // formatAndMount is common to the three disk drivers; Azure Disk does not set the state. They do not check that the
 // list of volumes is not empty, so the agent must never return an empty one.
 func formatAndMount(c *calls, number uint32, path string, setOnline bool) error {
@@ -206,6 +199,9 @@ func unstageIfThere(c *calls, path string) (there bool, err error) {
 		return there, err
 	}
 	id, err := c.GetVolumeIDFromTargetPath(path)
+	if caller.Reason(err) == reason.NotMounted { // which is no success for them, until the volume is staged again
+		return true, errStuck
+	}
 	if err != nil {
 		return true, err
 	}

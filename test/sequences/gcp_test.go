@@ -132,19 +132,3 @@ func (d gcp) Unstage(c *calls, staging string) error {
 	}
 	return err
 }
-
-func (d gcp) Leftover(e effects) leftover { return stuckOrOnline(e) }
-
-// stuckOrOnline returns the leftovers of GCP and vSphere. When the volume is unmounted and its directory still exists,
-// nothing is mounted, but their retry does not take that for done: it fails until the volume is staged again. When the
-// directory is gone as well, the retry takes that for done and never gets to taking the disk offline.
-func stuckOrOnline(e effects) leftover {
-	switch {
-	case !e.unmounted():
-		return leftover{}
-	case !e.removed():
-		return leftover{Stuck: true, Online: true, Directory: true}
-	default:
-		return leftover{Online: !e.offline()}
-	}
-}

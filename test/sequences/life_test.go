@@ -3,18 +3,20 @@
 package sequences
 
 import (
+	"cmp"
 	"errors"
-	"slices"
+	"fmt"
+	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/policy"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
+	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 	"github.com/kubernetes-csi/csi-proxy/test/caller"
 )
@@ -24,9 +26,6 @@ const (
 	staging = `\var\lib\kubelet\plugins\kubernetes.io\csi\driver\0f3a\globalmount`
 	publish = `c:\var\lib\kubelet\pods\6b0a\volumes\kubernetes.io~csi\pvc-1\mount`
 )
-
-// retries is how often the tests' kubelet repeats a failed operation; the real one never stops.
-const retries = 3
 
 // growBytes is by how much the disk grows in a life.
 const growBytes = 1 << 30
@@ -40,8 +39,6 @@ type driver interface {
 	Expand(c *calls, publish string, sizeBytes int64) error
 	Unpublish(c *calls, publish string) error
 	Unstage(c *calls, staging string) error
-	// Leftover returns what remains when an attempt at staging or unstaging fails with these effects and is repeated.
-	Leftover(e effects) leftover
 }
 
 // registrar is a driver that asks the agent at start-up for the machine's identity.
@@ -89,19 +86,21 @@ func subjects() []subject {
 // life is one volume's time on a node of its own.
 type life struct {
 	subject
+	*retriedLife
 
-	t        *testing.T
-	node     *testnode.Node
 	observer *caller.Observer
-	calls    *calls
 	want     *life // the undisturbed life; nil: this is it
 
 	counts    map[string]int // how often each operation was called
 	snapshots map[string]snapshot
 	stats     [2]int64
-	allowed   []leftover // what the disturbance may have left
-	left      leftover   // what it has left
-	grown     bool       // a volume that was staged after the disk grew has grown too
+}
+
+// snapshot is the state of a node at one moment, except random values.
+type snapshot struct {
+	Disks []treeview.Disk   // volume ids replaced by where the volume is
+	Paths map[string]string // the entries below kubelet's directory: "directory", or where a link leads
+	Stats [2]int64          // the driver's last NodeGetVolumeStats: total and used
 }
 
 // disturbance is what happens in one life: nothing, or one interrupted step.
@@ -111,26 +110,22 @@ type disturbance struct {
 	audit        server.Recorder // of its calls
 }
 
-// live plays a whole life. Compared with want, it must be in the same state at the same places and end in the same,
-// except for the driver's known leftovers.
+// live plays a whole life. Compared with want, it must be in the same state at the same places. What a driver whose
+// staging or unstaging was interrupted leaves is its own affair, as long as the next pod ends in the same state.
 func (s subject) live(t *testing.T, d disturbance, want *life) *life {
 	t.Helper()
-	options := emulated.Options{}
+	o := testnode.Options{Policy: d.policy, Audit: d.audit}
 	if s.profile != "" {
 		scenario, err := scenario.Load(s.profile)
 		caller.OK(t, err)
-		options.Scenario = &scenario
+		o.Emulated.Scenario = &scenario
 	}
-	n := testnode.Start(t, testnode.Options{Emulated: options, Policy: d.policy, Audit: d.audit})
-	l := &life{
-		subject: s, t: t, node: n, observer: caller.Observe(t, n.Emulated), calls: newCalls(t, n, d.interruption),
-		want: want, counts: make(map[string]int),
-		snapshots: make(map[string]snapshot),
-	}
+	l := &life{subject: s, retriedLife: newRetriedLife(t, o, d), want: want, counts: map[string]int{},
+		snapshots: map[string]snapshot{}}
+	l.observer = caller.Observe(t, l.node.Emulated)
 	l.firstPod()
-	l.grown = true
 	l.secondPod()
-	if l.left != (leftover{}) {
+	if d.interruption != nil {
 		l.calls.interruption = nil
 		l.secondPod()
 	}
@@ -155,10 +150,16 @@ func (l *life) firstPod() {
 		d.sizeBytes += growBytes
 		l.driver = d
 	}
-	err := l.perform("NodeExpand", func(c *calls) error { return l.driver.Expand(c, publish, l.sizeBytes+growBytes) })
-	if !errors.Is(err, l.expandError) {
-		l.t.Fatalf("NodeExpand ends with %v, want %v", err, l.expandError)
-	}
+	l.perform("NodeExpand", func(c *calls) error {
+		err := l.driver.Expand(c, publish, l.sizeBytes+growBytes)
+		if l.expandError == nil || errors.Is(err, errInterrupted) {
+			return err
+		}
+		if !errors.Is(err, l.expandError) {
+			return fmt.Errorf("NodeExpand ends with %v, want %w", err, l.expandError)
+		}
+		return nil
+	})
 	l.readData()
 	l.compare("grown")
 	l.giveUp("given up")
@@ -178,34 +179,30 @@ func (l *life) secondPod() {
 // readData reads, as a workload, what the first pod wrote.
 func (l *life) readData() {
 	l.t.Helper()
-	if got := l.node.ReadFile(publish + `\data`); got != l.name {
-		l.t.Errorf("the volume holds %q, want %q", got, l.name)
-	}
+	l.node.Holds(publish+`\data`, l.name)
 }
 
 // register does what some drivers do at start-up.
 func (l *life) register() {
 	l.t.Helper()
 	if d, ok := l.driver.(registrar); ok {
-		_ = l.perform("NodeGetInfo", d.Register)
+		l.perform("NodeGetInfo", d.Register)
 	}
 }
 
-// stage begins with whatever is left over, and removes all of it.
 func (l *life) stage() {
 	l.t.Helper()
-	l.allowed, l.left = nil, leftover{}
-	_ = l.perform("NodeStage", func(c *calls) error { return l.driver.Stage(c, staging) })
+	l.perform("NodeStage", func(c *calls) error { return l.driver.Stage(c, staging) })
 }
 
 func (l *life) publish() {
 	l.t.Helper()
-	_ = l.perform("NodePublish", func(c *calls) error { return l.driver.Publish(c, staging, publish) })
+	l.perform("NodePublish", func(c *calls) error { return l.driver.Publish(c, staging, publish) })
 }
 
 func (l *life) getStats() {
 	l.t.Helper()
-	_ = l.perform("NodeGetVolumeStats", func(c *calls) (err error) {
+	l.perform("NodeGetVolumeStats", func(c *calls) (err error) {
 		l.stats[0], l.stats[1], err = l.driver.Stats(c, publish)
 		return err
 	})
@@ -215,49 +212,24 @@ func (l *life) getStats() {
 func (l *life) giveUp(where string) {
 	l.t.Helper()
 	for range 2 {
-		_ = l.perform("NodeUnpublish", func(c *calls) error { return l.driver.Unpublish(c, publish) })
+		l.perform("NodeUnpublish", func(c *calls) error { return l.driver.Unpublish(c, publish) })
 	}
-	err := l.perform("NodeUnstage", func(c *calls) error { return l.driver.Unstage(c, staging) })
-	l.left.Stuck = err != nil
+	l.perform("NodeUnstage", func(c *calls) error {
+		err := l.driver.Unstage(c, staging)
+		if errors.Is(err, errStuck) && l.disturbed {
+			return nil
+		}
+		return err
+	})
 	l.stats = [2]int64{}
 	l.compare(where)
 }
 
-// perform calls an operation as kubelet does: again while it fails. Only the disturbance may make it fail, so
-// the first retry must succeed or the test ends. An error is returned only where it is expected: from an operation
-// that never succeeds, or from one that is stuck.
-func (l *life) perform(operation string, f func(c *calls) error) error {
+// perform calls an operation as kubelet does.
+func (l *life) perform(operation string, f func(c *calls) error) {
 	l.t.Helper()
 	l.counts[operation]++
-	var err error
-	for attempt := range 1 + retries {
-		l.prepare(operation)
-		l.calls.begin(nth(operation, l.counts[operation]))
-		if err = f(l.calls); err == nil || (l.expandError != nil && errors.Is(err, l.expandError)) {
-			return err
-		}
-		switch {
-		case attempt > 0 && !l.mayBeStuck(operation):
-			l.t.Fatalf("%s does not recover: %v", l.calls.operation, err)
-		case attempt == 0 && !errors.Is(err, errInterrupted):
-			l.t.Fatalf("%s fails by itself: %v", l.calls.operation, err)
-		case attempt == 0:
-			l.failed(operation)
-		}
-	}
-	return err
-}
-
-func (l *life) mayBeStuck(operation string) bool {
-	return operation == "NodeUnstage" && slices.ContainsFunc(l.allowed, func(a leftover) bool { return a.Stuck })
-}
-
-// failed notes what the retry of the failed attempt may leave.
-func (l *life) failed(operation string) {
-	if operation != "NodeStage" && operation != "NodeUnstage" {
-		return
-	}
-	l.allowed = append(l.allowed, l.driver.Leftover(effects(l.calls.effective)))
+	l.retried(nth(operation, l.counts[operation]), func(c *calls) error { l.prepare(operation); return f(c) })
 }
 
 // prepare makes the directories that kubelet makes before it calls.
@@ -274,45 +246,30 @@ func (l *life) prepare(operation string) {
 	default:
 		return
 	}
-	if err := mkdirAll(l.node, path); err != nil {
-		l.t.Fatalf("kubelet cannot make %s: %v", path, err)
-	}
+	l.must(mkdirAll(l.node.Node, path))
 }
 
-// compare takes a snapshot and compares it with that of the undisturbed life at the same place. The undisturbed life
-// itself must find the same state each time it comes to a place.
+// compare compares the state with that of the undisturbed life at the same place. The undisturbed life itself must find
+// the same state each time it comes to a place.
 func (l *life) compare(where string) {
 	l.t.Helper()
-	s := takeSnapshot(l.observer)
-	s.Stats = l.stats
-	reference := l.want
-	if reference == nil {
-		reference = l
+	if l.calls.interruption != nil && (where == "given up" || strings.HasSuffix(where, " again")) {
+		return
 	}
+	disks, _ := l.observer.Disks() // whose volumes the paths lead to
+	s := snapshot{disks, l.observer.Paths(), l.stats}
+	for i, d := range disks {
+		if len(d.Partitions) == 0 { // read-only or not, RAW or an empty MBR, as this Windows has it
+			disks[i].Style, disks[i].ReadOnly = "", nil
+		}
+	}
+	reference := cmp.Or(l.want, l)
 	want, ok := reference.snapshots[where]
 	if !ok && reference == l {
 		l.snapshots[where] = s
 		return
 	}
-	settled, left := s.splitLeftovers(want, l.disk, staging)
-	if diff := cmp.Diff(want, settled, cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
+	if diff := gocmp.Diff(want, s, cmpopts.EquateEmpty(), protocmp.Transform()); diff != "" {
 		l.t.Errorf("%s (-want +got):\n%s", where, diff)
 	}
-	left.Stuck = l.left.Stuck
-	l.left = left
-	if !slices.Contains(l.expected(), left) {
-		l.t.Errorf("%s: the retry left %+v, want one of %+v", where, left, l.expected())
-	}
-}
-
-// expected returns what may be left over now.
-func (l *life) expected() []leftover {
-	if len(l.allowed) == 0 {
-		return []leftover{{}}
-	}
-	expected := slices.Clone(l.allowed)
-	for i := range expected {
-		expected[i].Ungrown = expected[i].Ungrown && l.grown
-	}
-	return expected
 }

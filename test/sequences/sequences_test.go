@@ -13,9 +13,9 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/treeview"
 )
 
-// TestUndisturbed plays every driver's life and compares its calls with those read from the driver's source; lower-case
-// steps happen in the driver's container.
-func TestUndisturbed(t *testing.T) {
+// TestLives plays every driver's life and compares its calls with those read from the driver's source; lower-case steps
+// happen in the driver's container. Then it plays a sample of lives with one step interrupted and the operation retried.
+func TestLives(t *testing.T) {
 	const (
 		mountRaw       = "PartitionDisk SetDiskState ListVolumesOnDisk IsVolumeFormatted FormatVolume MountVolume"
 		mountFormatted = "PartitionDisk SetDiskState ListVolumesOnDisk IsVolumeFormatted MountVolume"
@@ -76,11 +76,12 @@ func TestUndisturbed(t *testing.T) {
 	machine := maps.Clone(want["vSphere"])
 	machine["NodeGetInfo#1"], machine["NodeGetInfo#2"] = "GetBIOSSerialNumber", "GetBIOSSerialNumber"
 	want["vSphere machine"] = machine
-	for _, s := range subjects() {
+	for subject, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			l := s.live(t, disturbance{}, nil)
 			l.whole(t)
+			l.again(t, subject, 73, func(t *testing.T, d disturbance) { s.live(t, d, l) })
 			if s.kubeletMakes { // then some calls differ, which the comparison of states covers
 				return
 			}

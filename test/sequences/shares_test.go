@@ -20,9 +20,6 @@ type shareDriver struct {
 	references     map[string]bool // the SMB driver's, by staging path
 }
 
-// errStuck: the SMB driver deletes its reference first, so that no agent can help when a later call fails.
-var errStuck = errors.New("no reference file")
-
 // mounted looks at a target as the driver does: it returns true for a readable link, and removes anything else.
 func (d *shareDriver) mounted(c *calls, path string) (bool, error) {
 	is, err := c.PathExists(withDrive(path))
@@ -65,7 +62,7 @@ func (d *shareDriver) publish(c *calls, staging, publish string) error {
 func (d *shareDriver) unstage(c *calls, staging string) error {
 	target, err := c.node.Emulated.Readlink(staging) // os.Readlink in the driver's container
 	if d.removesMapping && err == nil {
-		if !d.references[staging] {
+		if !d.references[staging] { // which the driver deletes before the calls that may fail
 			return errStuck
 		}
 		delete(d.references, staging)

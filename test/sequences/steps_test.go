@@ -43,14 +43,10 @@ type steps struct {
 	operation    string
 	taken        []step
 	dead         bool // the driver was killed in this attempt
-
-	effective []string // the steps of the running attempt that took effect, in order
 }
 
 // begin begins an attempt at an operation.
-func (s *steps) begin(operation string) {
-	s.operation, s.dead, s.effective = operation, false, nil
-}
+func (s *steps) begin(operation string) { s.operation, s.dead = operation, false }
 
 func (s *steps) step(name string, do func() error) error {
 	if s.dead {
@@ -63,9 +59,6 @@ func (s *steps) step(name string, do func() error) error {
 		return errInterrupted
 	}
 	err := do()
-	if err == nil {
-		s.effective = append(s.effective, name)
-	}
 	if hit {
 		s.dead = s.interruption.moment == killed
 		return errInterrupted // whatever the response was

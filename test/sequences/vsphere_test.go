@@ -93,5 +93,3 @@ func (d vsphere) Unstage(c *calls, staging string) error {
 	_, err := unstageIfThere(c, withDrive(staging))
 	return err
 }
-
-func (d vsphere) Leftover(e effects) leftover { return stuckOrOnline(e) }
