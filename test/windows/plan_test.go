@@ -71,7 +71,8 @@ func TestPlannedTestsExist(t *testing.T) {
 				names = append(names, m[1])
 			}
 		}
-		for name := range strings.SplitSeq(strings.Trim(row[2], "^()$"), "|") {
+		tests, _, _ := strings.Cut(row[2], "/")
+		for name := range strings.SplitSeq(strings.Trim(tests, "^()$"), "|") {
 			pattern := regexp.MustCompile(name)
 			if !pattern.MatchString(strings.Join(names, "\n")) {
 				t.Errorf("%s: %s has no test %s", row[0], row[1], name)
