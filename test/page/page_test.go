@@ -6,8 +6,6 @@ package page
 
 import (
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,7 +75,6 @@ func TestPage(t *testing.T) {
 	t.Run("many disks", func(t *testing.T) { testManyDisks(t, b) })
 	t.Run("long journal", func(t *testing.T) { testLongJournal(t, b) })
 	t.Run("agent starts again", func(t *testing.T) { testAgentStartsAgain(t, b) })
-	t.Run("other site", func(t *testing.T) { testOtherSite(t, b) })
 }
 
 // A user watches a disk and a driver's volume come, a call fail, and the disk go.
@@ -206,42 +203,4 @@ func testAgentStartsAgain(t *testing.T, chromium *browser) {
 	b.until(`document.getElementById('message').textContent.includes('does not answer')`)
 	serve(t, s.state, "-ui="+strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/"))
 	b.until(fmt.Sprintf(`agent && agent !== %q && document.querySelectorAll('.disk').length === 3`, before))
-}
-
-// A page of another site, in the same browser, cannot read the node or frame its page.
-func testOtherSite(t *testing.T, chromium *browser) {
-	s := serve(t, testnode.ShortDir(t), "-ui=127.0.0.1:0")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	evil := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><title>evil</title><iframe src=%q></iframe>`, s.url)
-	})}
-	go func() { _ = evil.Serve(l) }()
-	t.Cleanup(func() { _ = evil.Close() })
-	b := chromium.open(t, "http://"+l.Addr().String())
-	b.until(`document.title === 'evil' && document.readyState === 'complete'`)
-	var got []string
-	b.eval(fmt.Sprintf(`Promise.all([
-		fetch(%[1]q).then(r => r.text(), e => 'refused'),
-		fetch(%[1]q + 'state?after=0&tree=0').then(r => r.text(), e => 'refused'),
-		fetch(%[1]q + 'state?after=0&tree=0', {mode: 'no-cors'}).then(r => r.type + r.status, e => 'refused'),
-	])`, s.url), &got)
-	if text := strings.Join(got, " "); text != "refused refused opaque0" && text != "refused refused refused" {
-		t.Errorf("got %q", got)
-	}
-	var frames struct {
-		FrameTree struct {
-			ChildFrames []struct {
-				Frame struct{ URL, UnreachableURL string }
-			}
-		}
-	}
-	b.call("Page.getFrameTree", nil, &frames)
-	for _, f := range frames.FrameTree.ChildFrames {
-		if f.Frame.UnreachableURL == "" && strings.HasPrefix(f.Frame.URL, s.url) {
-			t.Errorf("the page is framed: %+v", f)
-		}
-	}
 }
