@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/kernel"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/scenario"
@@ -20,14 +18,10 @@ import (
 
 const emulatedShare = `\\fs.emulated\share`
 
-// smbNode opens a node with two file servers; the second cannot encrypt.
+// smbNode opens a node with one more account.
 func smbNode(t *testing.T) *Node {
 	t.Helper()
 	s := scenario.Default()
-	s.SMBServers = append(s.SMBServers, smb.Server{
-		Name: "old.emulated", Shares: []smb.Share{{Name: "Share"}, {Name: "admins", Users: []string{"admin"}}},
-		NoEncryption: true,
-	})
 	s.SMBUsers = append(s.SMBUsers, smb.User{Name: "admin", Password: "admin-password"})
 	return openNode(t, t.TempDir(), Options{Scenario: &s})
 }
@@ -45,47 +39,14 @@ func shareCode(n *Node, path string) error {
 	return err
 }
 
-func TestCreateSMBGlobalMapping(t *testing.T) {
-	n := smbNode(t)
-	must(t, n.CreateSMBGlobalMapping(`\\OLD.emulated\SHARE`, "csi", kernel.Secret("csi-password"), false))
-	for _, c := range []struct {
-		name, path, user, password string
-		privacy                    bool
-		want                       win32.Errno
-	}{
-		{"malformed", `\fs.emulated\share`, "csi", "csi-password", false, win32.ERROR_INVALID_PARAMETER},
-		{"a folder in a share", emulatedShare + `\sub`, "csi", "csi-password", false, win32.ERROR_INVALID_PARAMETER},
-		{"no such server", `\\none\share`, "csi", "csi-password", false, win32.ERROR_BAD_NETPATH},
-		{"no such domain", emulatedShare, `NONE\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
-		{"another server's name", emulatedShare, `old.emulated\csi`, "csi-password", false, win32.ERROR_LOGON_FAILURE},
-		{"mapped already", `\\old.emulated\share`, "CSI", "csi-password", false, win32.ERROR_GEN_FAILURE},
-		{"mapped already by another", `\\old.emulated\share`, "admin", "admin-password", false,
-			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
-		{"the server by another", `\\old.emulated\admins`, "admin", "admin-password", false,
-			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
-		{"the same account by another name", `\\old.emulated\admins`, `AZURE\csi`, "csi-password", false,
-			win32.ERROR_SESSION_CREDENTIAL_CONFLICT},
-		{"not allowed", `\\old.emulated\admins`, "csi", "csi-password", false, win32.ERROR_ACCESS_DENIED},
-		{"not encrypting", `\\old.emulated\admins`, "csi", "csi-password", true, win32.ERROR_NOT_SUPPORTED},
-		{"encrypting, by its own name", emulatedShare, `FS.emulated\CSI`, "csi-password", true, 0},
-	} {
-		err := n.CreateSMBGlobalMapping(c.path, c.user, kernel.Secret(c.password), c.privacy)
-		wantCode(t, c.name, err, c.want)
-	}
-	got, err := n.SMBGlobalMappings()
-	want := []kernel.SMBGlobalMapping{{RemotePath: `\\OLD.emulated\SHARE`}, {RemotePath: emulatedShare}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("mappings: %v (-want +got):\n%s", err, diff)
-	}
-}
-
 // A session gives full access while server, account and mapping stay as they were, and none otherwise.
 func TestSessions(t *testing.T) {
 	n := smbNode(t)
 	wantCode(t, "not mapped", shareCode(n, emulatedShare), win32.ERROR_LOGON_FAILURE)
 	wantCode(t, "no such server", shareCode(n, `\\none\share`), win32.ERROR_BAD_NETPATH)
 	wantCode(t, "no share", shareCode(n, `\\fs.emulated`), win32.ERROR_BAD_NET_NAME)
-	mapIt := func() error { return mapShare(n, emulatedShare, "csi", "csi-password") }
+	// A server's own name is a domain, too.
+	mapIt := func() error { return mapShare(n, emulatedShare, `FS.emulated\CSI`, "csi-password") }
 	must(t, mapIt())
 	wantCode(t, "mapped", shareCode(n, `\\FS.EMULATED\SHARE\`), 0)
 	wantCode(t, "the other share", shareCode(n, `\\fs.emulated\other`), win32.ERROR_LOGON_FAILURE)
