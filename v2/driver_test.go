@@ -294,18 +294,3 @@ func TestReadOnlyOverAClient(t *testing.T) {
 		t.Errorf("GetDiskReadOnly: %v, want ErrUnsupported", err)
 	}
 }
-
-// TestServiceInfoInWords: a HostAPI has the words of WMI, and the group the numbers.
-func TestServiceInfoInWords(t *testing.T) {
-	n := csiproxytest.Start(t, csiproxytest.Options{})
-	info, err := systemapi.FromClient(n.Client()).GetService("Spooler")
-	must(t, "asking for a service", err)
-	if info.StartType != "Manual" || info.Status != "Stopped" {
-		t.Errorf("the HostAPI says %+v", info)
-	}
-	r := ok(t, newDriver(t, n.Client()).system.GetService, &system.GetServiceRequest{Name: "Spooler"})
-	older := func(start system.Startype) bool { return start == system.START_TYPE_MANUAL } // in terms of v2.0.0-alpha.1
-	if !older(r.StartType) || r.Status != system.SERVICE_STATUS_STOPPED {
-		t.Errorf("the group says %+v", r)
-	}
-}

@@ -15,4 +15,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: an unknown word or number has a meaning", name)
 		}
 	}
+	if start, state := StartModes().Of(3), States().Of(1); start != "Manual" || state != "Stopped" { // those of WMI
+		t.Errorf("got %q and %q", start, state)
+	}
 }
