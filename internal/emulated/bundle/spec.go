@@ -18,34 +18,34 @@ import (
 
 // Spec describes a disk: in a scenario file, to AttachDisk, and as part of its record in node.json.
 type Spec struct {
-	// at least 4 MiB, in whole sectors; 0 with ImagePath: the image's
-	SizeBytes    setting.Size        `yaml:"size" json:"-"`
-	SerialNumber string              `json:"serial"`          // printable ASCII
-	Model        string              `json:"model,omitempty"` // of an NVMe disk, up to 40 of printable ASCII
-	Identifiers  setting.Identifiers `json:"identifiers,omitempty"`
-	BusType      setting.BusType     `json:"busType"` // win32.BusTypeScsi and so on; 0 is SCSI
-	Adapter      uint8               `json:"adapter"`
-	Bus          uint8               `json:"bus"`
-	Target       uint8               `json:"target"`
-	LUN          uint8               `json:"lun"`
+	// bytes, or a text such as 10GiB: whole sectors, at least 4 MiB; required except for the system disk and an image
+	SizeBytes    setting.Size `yaml:"size" json:"-"`
+	SerialNumber string       `json:"serial"` // printable ASCII
+	// of an NVMe disk: at most 40 printable ASCII characters, of which the device path has 16
+	Model       string              `json:"model,omitempty"`
+	Identifiers setting.Identifiers `json:"identifiers,omitempty"` // page 83 identifiers, in order
+	// `scsi`, the default, `ata`, `fibre`, `usb`, `raid`, `iscsi`, `sas`, `sata`, `virtual`, `filebackedvirtual`,
+	// `spaces`, `nvme`
+	BusType setting.BusType `json:"busType"`
+	Adapter uint8           `json:"adapter"` // 0 to 255; iSCSI disks have adapter 2
+	Bus     uint8           `json:"bus"`     // 0 to 255
+	Target  uint8           `json:"target"`  // 0 to 255
+	LUN     uint8           `json:"lun"`     // 0 to 255; left out: the lowest free one
 	// instead of LUN: the lowest free one of the adapter, bus and target
 	LUNAuto    bool   `yaml:"-" json:"-"`
-	SectorSize uint32 `json:"sectorSize"` // 512 or 4096 bytes; 0 is 512
-	Offline    bool   `json:"offline"`
-	ReadOnly   bool   `json:"readOnly"`
-	// the device refuses to be written, which its attributes do not show
-	Protected bool `json:"protected,omitempty"`
+	SectorSize uint32 `json:"sectorSize"`          // 512, the default, or 4096
+	Offline    bool   `json:"offline"`             // how it arrives; not the system disk
+	ReadOnly   bool   `json:"readOnly"`            // how it arrives; not the system disk
+	Protected  bool   `json:"protected,omitempty"` // the device itself refuses writes; not the system disk
 
-	// Formatted gives a new disk a GPT with one volume, like a disk that has been in use; not with ImagePath.
+	// `raw`, the default, or `formatted`, one volume, for which it needs 64 MiB; not an image
 	Formatted  setting.Formatted  `yaml:"content" json:"-"`
-	FileSystem setting.FileSystem `yaml:"fileSystem" json:"-"` // of that volume
-
-	// Table is the partition table of the system disk or of a formatted one. An MBR has no reserved partition.
-	Table setting.Table `yaml:"table" json:"-"`
-	// Boot gives a formatted disk a partition to start from before the volume: an EFI system partition, or with an MBR
-	// an active one. Windows boots from the first disk of the scenario that has one, else from the system disk.
+	FileSystem setting.FileSystem `yaml:"fileSystem" json:"-"` // `NTFS`, the default, or `exFAT`, without reparse points
+	Table      setting.Table      `yaml:"table" json:"-"`      // `gpt`, the default, or `mbr`: no reserved partition
+	// a formatted disk of 256 MiB or more gets a boot partition, of EFI or, with an MBR, an active one; Windows boots from
+	// the first such disk, else from the system disk
 	Boot   bool   `yaml:"boot" json:"-"`
-	Letter string `yaml:"letter" json:"-"` // of the volume of a formatted disk of a scenario; empty: none
+	Letter string `yaml:"letter" json:"-"` // D to Z, for the volume of a formatted disk
 
 	// ImagePath is a file with the disk's bytes, which is copied into the node, or a bundle or the image in one, as
 	// DetachDisk returned it, which is used where it lies. Empty: a blank disk.

@@ -25,16 +25,15 @@ import (
 
 // Portal is a portal of a storage system that the node can reach.
 type Portal struct {
-	At Endpoint `yaml:",inline" json:"at"`
-	// the address that it names to initiators; empty: its own
-	Advertises string   `json:"advertises,omitempty"`
-	Targets    []Target `json:"targets"`
+	At         Endpoint `yaml:",inline" json:"at"`
+	Advertises string   `json:"advertises,omitempty"` // the address that it names to initiators, as behind a NAT
+	Targets    []Target `json:"targets"`              // its targets
 }
 
 // Endpoint is the address of a portal, in which case does not matter.
 type Endpoint struct {
-	Address string `json:"address"` // IP address or DNS name
-	Port    uint16 `json:"port"`
+	Address string `json:"address"` // IP address or DNS name; required
+	Port    uint16 `json:"port"`    // left out: 3260
 }
 
 // Same reports whether two are one.
@@ -44,25 +43,22 @@ func (p Endpoint) Same(o Endpoint) bool {
 
 // Target is an iSCSI target of a portal.
 type Target struct {
-	Name     string `json:"name"`               // in lower case, as on Windows
-	Username string `json:"username,omitempty"` // of CHAP; both empty: no authentication
-	Secret   string `json:"secret,omitempty"`
-	// with which the target authenticates itself; empty: it cannot
-	MutualSecret string `json:"mutualSecret,omitempty"`
-
-	// PendingQueries is how many queries find a new session's devices without a disk number.
-	PendingQueries int `json:"pendingQueries,omitempty"`
-
-	LUNs []LUN `json:"luns"`
+	Name         string `json:"name"`                   // qualified name in lower case; required
+	Username     string `json:"username,omitempty"`     // for CHAP; left out, as `secret` must be then: none
+	Secret       string `json:"secret,omitempty"`       // for CHAP: 12 to 16 bytes
+	MutualSecret string `json:"mutualSecret,omitempty"` // by which the target proves itself; left out: it cannot
+	// how many queries find a new session's disks without a number
+	PendingQueries int   `json:"pendingQueries,omitempty"`
+	LUNs           []LUN `json:"luns"` // logical units, blank at first
 }
 
 // LUN is a logical unit of a target. It is blank at first, and keeps its content from session to session.
 type LUN struct {
-	LUN          uint8               `json:"lun"`
-	Image        string              `yaml:"-" json:"image"` // in detached while there is no session
-	SizeBytes    setting.Size        `yaml:"size" json:"sizeBytes"`
-	SerialNumber string              `json:"serial"`
-	Identifiers  setting.Identifiers `json:"identifiers,omitempty"`
+	LUN          uint8               `json:"lun"`                   // left out: 0
+	Image        string              `yaml:"-" json:"image"`        // in detached while there is no session
+	SizeBytes    setting.Size        `yaml:"size" json:"sizeBytes"` // as of a disk; required
+	SerialNumber string              `json:"serial"`                // as of a disk
+	Identifiers  setting.Identifiers `json:"identifiers,omitempty"` // as of a disk
 }
 
 // Disk returns the disk of a logical unit in a session. At a new address it arrives offline and read-only, according to

@@ -19,20 +19,21 @@ import (
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
 //
-// Scenario files, node.json and the control share its types, so that each field is described once.
+// Scenario files, node.json and the control share its types, so that each field is described once. The comments of their
+// fields are the words of docs/scenario-files.md, too.
 type Scenario struct {
-	SystemSerial string          `yaml:"smbiosSerial"` // of the SMBIOS system information
-	Switches     Switches        `yaml:"switches"`
-	SystemDisk   bundle.Spec     `yaml:"systemDisk"`  // disk 0; always online and writable
-	Disks        []bundle.Spec   `yaml:"disks"`       // disks 1, 2 and so on
-	Adapters     []Adapter       `yaml:"adapters"`    // adapters without a disk
-	PageFiles    []string        `yaml:"pageFiles"`   // Windows paths; the files themselves are not made
-	DumpFile     string          `yaml:"dumpFile"`    // Windows path of a dedicated dump file; empty: none
-	Directories  []string        `yaml:"directories"` // Windows paths on drive C, which exist from the start
-	Services     []services.Spec `yaml:"services"`
-	SMBUsers     []smb.User      `yaml:"smbUsers"`
-	SMBServers   []smb.Server    `yaml:"smbServers"`
-	ISCSI        []iscsi.Portal  `yaml:"iscsiPortals"`
+	SystemSerial string          `yaml:"smbiosSerial"` // the serial number of the system in SMBIOS; empty: none
+	Switches     Switches        `yaml:"switches"`     // a mapping, below
+	SystemDisk   bundle.Spec     `yaml:"systemDisk"`   // a mapping, below: disk 0, always online and writable
+	Disks        []bundle.Spec   `yaml:"disks"`        // disks 1, 2 and so on; `[]`: only the system disk
+	Adapters     []Adapter       `yaml:"adapters"`     // storage adapters without a disk
+	PageFiles    []string        `yaml:"pageFiles"`    // paths; left out: `C:\pagefile.sys`; the files are not made
+	DumpFile     string          `yaml:"dumpFile"`     // the path of a dedicated crash dump file; empty: none
+	Directories  []string        `yaml:"directories"`  // more paths on drive C, with their parents
+	Services     []services.Spec `yaml:"services"`     // Windows services
+	SMBUsers     []smb.User      `yaml:"smbUsers"`     // accounts, each on all file servers
+	SMBServers   []smb.Server    `yaml:"smbServers"`   // file servers
+	ISCSI        []iscsi.Portal  `yaml:"iscsiPortals"` // portals of storage systems
 }
 
 // Check refuses a scenario of which no node can be made.
@@ -118,6 +119,6 @@ func DirectoryOnC(path string) ([]string, error) {
 
 // Adapter is a storage adapter in a scenario. The adapters of disks need not be listed.
 type Adapter struct {
-	Number  uint8           `json:"adapter"`
-	BusType setting.BusType `json:"busType"` // 0 is SCSI
+	Number  uint8           `json:"adapter"` // as of a disk
+	BusType setting.BusType `json:"busType"` // as of a disk
 }

@@ -20,26 +20,35 @@ const (
 )
 
 // Switches are the node's answers to questions that the documentation of Windows leaves open. An agent must work with
-// every combination. They are chosen when a node is made; SetSwitch changes one. docs/scenario-files.md has the
-// questions.
+// every combination. They are chosen when a node is made; SetSwitch changes one.
 type Switches struct {
-	AttributesVersion      uint32 `yaml:"attributesVersion"`
-	CreateDiskClears       bool   `yaml:"createDiskClears"`
-	OfflineDisksReadOnly   bool   `yaml:"offlineDisksReadOnly"`
-	ClonesNeedWritable     bool   `yaml:"clonesNeedWritable"`
-	DetachNeedsOffline     bool   `yaml:"detachNeedsOffline"`
-	ZeroedDiskIsMBR        bool   `yaml:"zeroedDiskIsMBR"`
-	MSR                    string `yaml:"msr"`
-	GrowPartitionRefreshes bool   `yaml:"growPartitionRefreshes"`
-	VolumesArriveLate      bool   `yaml:"volumesArriveLate"`
-	AutomountOff           bool   `yaml:"automountOff"`
-	DisksInstallLate       bool   `yaml:"disksInstallLate"`
-	ExtendOneSectorLess    bool   `yaml:"extendOneSectorLess"`
-	LacksPrivileges        string `yaml:"lacksPrivileges"`
-	MountPointCallsDelete  bool   `yaml:"mountPointCallsDelete"`
-	MappingsOutliveReboot  bool   `yaml:"mappingsOutliveReboot"`
-	EmptyRootNotFound      bool   `yaml:"emptyRootNotFound"`
-	Timing                 string `yaml:"timing"`
+	AttributesVersion    uint32 `yaml:"attributesVersion"`    // 40 or 16, as `IOCTL_DISK_SET_DISK_ATTRIBUTES` wants it
+	CreateDiskClears     bool   `yaml:"createDiskClears"`     // a new partition table makes a disk online and writable
+	OfflineDisksReadOnly bool   `yaml:"offlineDisksReadOnly"` // disks that arrive offline are read-only too
+	// true by default: a clone arrives offline and read-only, and must be writable to come online ([csi-proxy
+	// #287](https://github.com/kubernetes-csi/csi-proxy/issues/287))
+	ClonesNeedWritable bool   `yaml:"clonesNeedWritable"`
+	DetachNeedsOffline bool   `yaml:"detachNeedsOffline"` // the cloud detaches no disk that is online
+	ZeroedDiskIsMBR    bool   `yaml:"zeroedDiskIsMBR"`    // a zeroed disk reads as an empty MBR
+	MSR                string `yaml:"msr"`                // when the reserved partition comes: `immediate`, `delayed`, `late`, `never`
+	// `IOCTL_DISK_GROW_PARTITION` moves a grown disk's backup header
+	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes"`
+	// volumes of new partitions and onlined disks arrive late, and learn late that they can grow
+	VolumesArriveLate   bool `yaml:"volumesArriveLate"`
+	AutomountOff        bool `yaml:"automountOff"`        // new volumes stay offline, as after `mountvol /N`
+	DisksInstallLate    bool `yaml:"disksInstallLate"`    // a new disk is listed only after a rescan and its installation
+	ExtendOneSectorLess bool `yaml:"extendOneSectorLess"` // `FSCTL_EXTEND_VOLUME` wants one sector less than the partition
+	// `none`, or, with commas, `SeCreateSymbolicLinkPrivilege`, `SeLoadDriverPrivilege` and `SeManageVolumePrivilege`
+	// (growing fails; not confirmed)
+	LacksPrivileges string `yaml:"lacksPrivileges"`
+	// mount point calls open the directory for deletion, which [the agent's handle](decisions/paths-by-handle.md) prevents
+	MountPointCallsDelete bool `yaml:"mountPointCallsDelete"`
+	// true by default: mappings stay, *Disconnected* and without credentials ([csi-driver-smb
+	// #219](https://github.com/kubernetes-csi/csi-driver-smb/issues/219))
+	MappingsOutliveReboot bool `yaml:"mappingsOutliveReboot"`
+	// true by default: an empty root directory lists as `ERROR_FILE_NOT_FOUND` ([Go](https://github.com/golang/go/issues/61159))
+	EmptyRootNotFound bool   `yaml:"emptyRootNotFound"`
+	Timing            string `yaml:"timing"` // `none` or `windows`: [how long calls take](emulated-node.md#time)
 }
 
 // answers are the allowed answers of the switches that are not true or false.

@@ -19,22 +19,19 @@ const MostQueries = 1000
 
 // Spec is a service of the node.
 type Spec struct {
-	Name        string    `json:"name"`
-	DisplayName string    `json:"displayName"` // empty: the name
-	StartType   StartType `yaml:"start" json:"startType"`
-	// services, or load order groups with a leading +, of which there are none here
+	Name        string `json:"name"`        // required
+	DisplayName string `json:"displayName"` // left out: the name
+	// `boot`, `system`, `automatic`, the default, `manual`, `disabled`
+	StartType StartType `yaml:"start" json:"startType"`
+	// names of services; a leading + means a load order group, of which there are none here
 	Dependencies []string `json:"dependencies,omitempty"`
-	Running      bool     `yaml:"running" json:"-"`      // at first; after a reboot StartType decides
-	Unstoppable  bool     `json:"unstoppable,omitempty"` // does not accept SERVICE_CONTROL_STOP
-
-	// PendingQueries is how many queries find the service pending each time it starts or stops, so that callers must wait.
-	// Without queries the service makes no progress.
+	Running      bool     `yaml:"running" json:"-"`      // it does at first; after a reboot `start` decides
+	Unstoppable  bool     `json:"unstoppable,omitempty"` // it does not accept to be stopped
+	// how many queries find each start and stop pending; without queries it makes no progress
 	PendingQueries int `json:"pendingQueries,omitempty"`
-
-	// StartExitCode, unless it is 0, makes the service stop with this code when it is started; with
-	// ERROR_SERVICE_SPECIFIC_ERROR, StartServiceExitCode is the service's own code.
+	// the Win32 code with which it stops again when it is started; 0: none
 	StartExitCode        uint32 `json:"startExitCode,omitempty"`
-	StartServiceExitCode uint32 `json:"startServiceExitCode,omitempty"`
+	StartServiceExitCode uint32 `json:"startServiceExitCode,omitempty"` // with `startExitCode: 1066`, its own code
 }
 
 // Service is a service of the node, as in node.json.

@@ -136,11 +136,12 @@ type Identifiers []win32.StorageIdentifier
 
 // Identifier is an identifier in a file, with its bytes in one of three forms.
 type Identifier struct {
+	// `vendor`, `t10`, `eui64`, `naa`, `port`, `portGroup`, `lunGroup`, `md5`, `name`; required
 	Type        string `yaml:"type"`
-	Association string `yaml:"association"`
-	ASCII       string `yaml:"ascii"`
-	UTF8        string `yaml:"utf8"`
-	Hex         string `yaml:"hex"`
+	Association string `yaml:"association"` // `device`, the default, `port`, `target`
+	ASCII       string `yaml:"ascii"`       // the value
+	UTF8        string `yaml:"utf8"`        // the value instead
+	Hex         string `yaml:"hex"`         // the value instead, with the code set binary
 }
 
 // UnmarshalYAML implements strictyaml.Unmarshaler.

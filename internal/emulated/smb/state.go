@@ -23,29 +23,28 @@ import (
 
 // Server is a file server that the node can reach.
 type Server struct {
-	Name   string  `json:"name"`
-	Shares []Share `json:"shares"`
-	// it lacks SMB encryption; in a file the key is true if it has it
+	Name   string  `json:"name"`   // name or address; required
+	Shares []Share `json:"shares"` // its shares
+	// true unless it says false
 	NoEncryption bool `yaml:"encryption" json:"noEncryption,omitempty"`
 	Stopped      bool `json:"stopped,omitempty"` // it does not answer
 }
 
 // Share is a share. Its files are the plain directory shares/<server>/<share> of the state directory.
 type Share struct {
-	Name string `json:"name"`
-	// that may use it, by User.Name; none: all accounts
-	Users []string `json:"users,omitempty"`
-	// its root directory denies access, its folders do not
-	ClosedRoot bool         `json:"closedRoot,omitempty"`
-	SizeBytes  setting.Size `json:"size,omitempty"`  // 0: 1 TiB
-	QuotaBytes setting.Size `json:"quota,omitempty"` // of each account; 0: none
+	Name       string   `json:"name"`                 // required
+	Users      []string `json:"users,omitempty"`      // accounts that may use it; left out: all
+	ClosedRoot bool     `json:"closedRoot,omitempty"` // its root denies access, its folders do not
+	// what its server reports, as of a disk; left out: 1 TiB; files are written all the same
+	SizeBytes  setting.Size `json:"size,omitempty"`
+	QuotaBytes setting.Size `json:"quota,omitempty"` // of each account; left out: none
 }
 
 // User is an account on all file servers. They compare verifiers, so that no password is stored.
 type User struct {
-	Name     string   `yaml:"name" json:"name"`
-	Domains  []string `yaml:"domains" json:"domains,omitempty"` // the account may also be named DOMAIN\Name
-	Password string   `yaml:"password" json:"-"`                // of one that is added
+	Name     string   `yaml:"name" json:"name"`                 // required
+	Domains  []string `yaml:"domains" json:"domains,omitempty"` // the account may be `DOMAIN\name` too
+	Password string   `yaml:"password" json:"-"`                // required; the node keeps a digest
 	Salt     []byte   `yaml:"-" json:"salt"`                    // never changes
 	Verifier []byte   `yaml:"-" json:"verifier"`
 }
