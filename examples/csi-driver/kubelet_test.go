@@ -177,7 +177,7 @@ func (k *kubelet) read(pod, dir, want string) {
 
 func (k *kubelet) hostPath(windowsPath string) string {
 	k.t.Helper()
-	r := ask(k.machine, k.admin.Get, &nodeapi.GetRequest{Part: "hostPath", WindowsPath: windowsPath})
+	r := ask(k.machine, k.Admin.Get, &nodeapi.GetRequest{Part: "hostPath", WindowsPath: windowsPath})
 	return r.GetDocument().GetFields()["hostPath"].GetStringValue()
 }
 
@@ -203,7 +203,7 @@ func (k *kubelet) gone(pods ...string) {
 // facts returns what the agent sees on the node.
 func (k *kubelet) facts() *admin.GetFactsResponse {
 	k.t.Helper()
-	return ask(k.machine, k.admin.GetFacts, &admin.GetFactsRequest{
+	return ask(k.machine, k.Admin.GetFacts, &admin.GetFactsRequest{
 		Parts: []admin.Part{admin.Part_PART_LINKS, admin.Part_PART_MAPPINGS, admin.Part_PART_SESSIONS}})
 }
 

@@ -217,14 +217,14 @@ func (d *injector) injectFault(operation string) (over func()) {
 // fault disturbs an API call of the plugin.
 func (d *injector) fault(f *nodeapi.Fault) (over func()) {
 	d.t.Helper()
-	ask(d.machine, d.admin.AddFault, &nodeapi.AddFaultRequest{Fault: f})
-	return func() { d.t.Helper(); ask(d.machine, d.admin.RemoveFault, &nodeapi.RemoveFaultRequest{}) }
+	ask(d.machine, d.Admin.AddFault, &nodeapi.AddFaultRequest{Fault: f})
+	return func() { d.t.Helper(); ask(d.machine, d.Admin.RemoveFault, &nodeapi.RemoveFaultRequest{}) }
 }
 
 // crash makes the agent die during the call, and starts it again. The plugin waits for it.
 func (d *injector) crash(skip uint32) (over func()) {
 	d.t.Helper()
-	ask(d.machine, d.admin.AddFault, &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
+	ask(d.machine, d.Admin.AddFault, &nodeapi.AddFaultRequest{Fault: &nodeapi.Fault{
 		Method: "*", Skip: skip, Times: 1, Crash: true, AfterEffect: skip%2 == 0,
 	}})
 	dying, called, restarted := d.agent, make(chan struct{}), make(chan bool)
@@ -243,7 +243,7 @@ func (d *injector) crash(skip uint32) (over func()) {
 		if <-restarted {
 			return
 		}
-		if _, err := d.admin.RemoveFault(context.Background(), &nodeapi.RemoveFaultRequest{}); err != nil {
+		if _, err := d.Admin.RemoveFault(context.Background(), &nodeapi.RemoveFaultRequest{}); err != nil {
 			<-dying.Ended
 			d.startAgent()
 		}
@@ -254,7 +254,7 @@ func (d *injector) crash(skip uint32) (over func()) {
 func (d *injector) reboot() {
 	d.t.Helper()
 	d.plugin.Kill()
-	ask(d.machine, d.admin.Reboot, &nodeapi.RebootRequest{})
+	ask(d.machine, d.Admin.Reboot, &nodeapi.RebootRequest{})
 	d.startPlugin()
 }
 

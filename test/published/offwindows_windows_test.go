@@ -16,8 +16,9 @@ import (
 
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
-	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 const (
@@ -25,31 +26,25 @@ const (
 	share   = `\\fs.emulated\share`
 )
 
-// offWindows returns clients of the agent that hack/off-windows.sh started, whose node's files are this program's own.
-func offWindows(t *testing.T) (*calls.Calls, *adminclient.Client) {
+// offWindows returns the agent that hack/off-windows.sh started, whose node's files are this program's own.
+func offWindows(t *testing.T) (*calls.Calls, testnode.Controlled) {
 	t.Helper()
 	if os.Getenv("CSI_PROXY_NODE_FILES") == "" {
 		t.Skip("needs the agent and the files of hack/off-windows.sh")
 	}
 	client := csiproxy.New(csiproxy.Options{})
-	control, err := adminclient.Dial(t.Context(), "")
-	check(t, "connecting", err)
-	t.Cleanup(func() { _, _ = client.Close(), control.Close() })
-	return calls.By(t.Context(), func() *csiproxy.Client { return client }), control
+	t.Cleanup(func() { _ = client.Close() })
+	return calls.By(t.Context(), func() *csiproxy.Client { return client }), testnode.Control(t, "")
 }
 
 // mounted attaches a formatted disk and mounts its volume.
-func mounted(t *testing.T, on *calls.Calls, control *adminclient.Client, at string) (disk uint32, volume string) {
+func mounted(t *testing.T, on *calls.Calls, control testnode.Controlled, at string) (disk uint32, volume string) {
 	t.Helper()
-	attached, err := control.Add(t.Context(), &nodeapi.AddRequest{
-		Document: nodeapi.Document("disks", map[string]any{"size": 1 << 30, "content": "formatted"})})
-	check(t, "attaching a disk", err)
-	disks, err := nodeapi.Part[[1]struct{ Number uint32 }](attached.GetDocument(), "disks")
-	check(t, "attaching a disk", err)
-	volumes, err := on.ListVolumesOnDisk(disks[0].Number)
+	disk = control.AttachDisk(csiproxytest.Disk{SizeBytes: 1 << 30, Formatted: true})
+	volumes, err := on.ListVolumesOnDisk(disk)
 	check(t, "listing volumes", err)
 	check(t, "mounting", on.MountVolume(volumes[0], at))
-	return disks[0].Number, volumes[0]
+	return disk, volumes[0]
 }
 
 // The links and mount points that the agent makes are those of the program, and what it does with them is what the
@@ -125,7 +120,7 @@ func TestOffWindowsSizes(t *testing.T) {
 	disk, volume := mounted(t, on, control, mount)
 	check(t, "making a directory", os.Mkdir(below, 0o700))
 	asked := func() int {
-		made, err := control.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetVolume"})
+		made, err := control.Admin.ListJournal(t.Context(), &nodeapi.ListJournalRequest{Method: "nodesteps/GetVolume"})
 		check(t, "reading the journal", err)
 		return len(slices.DeleteFunc(made.GetEntries(), func(e *nodeapi.JournalEntry) bool { return e.GetApi() == nil }))
 	}
@@ -145,15 +140,13 @@ func TestOffWindowsSizes(t *testing.T) {
 		check(t, "measuring the volume", err)
 		wantSpace(t, mount, total, used)
 		wantSpace(t, below, total, used)
-		_, err = control.Change(t.Context(), &nodeapi.ChangeRequest{
-			Document: nodeapi.Document("disks", map[string]any{"number": disk, "size": 2 << 30})})
-		check(t, "growing the disk", err)
+		control.GrowDisk(disk, 2<<30)
 		check(t, "resizing the volume", on.ResizeVolume(volume, 0))
 	}
 
 	check(t, "mapping", on.NewSmbGlobalMapping(share, link, `AZURE\csi`, calls.Password))
 	for _, size := range []int64{3 << 30, 5 << 30} {
-		_, err := control.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
+		_, err := control.Admin.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("smbServers",
 			map[string]any{"name": "fs.emulated", "shares": []map[string]any{{"name": "share", "size": size}}})})
 		check(t, "resizing the share", err)
 		_, used, err := on.GetVolume(link)

@@ -158,7 +158,7 @@ func TestOffWindowsSMB(t *testing.T) {
 		volume, _, _ := places(i)
 		check(t, "provisioning", node.provision(volume, share))
 	}
-	if asked := removals(t, control); len(asked) != 2 {
+	if asked := removals(t, control.Admin); len(asked) != 2 {
 		t.Errorf("to make two volumes the driver unmapped the share %d times, want twice: %q", len(asked), asked)
 	}
 	for i := range 2 {
@@ -179,12 +179,12 @@ func TestOffWindowsSMB(t *testing.T) {
 	for i := range 2 {
 		volume, staging, target := places(i)
 		check(t, "unpublishing", node.rmdir(target))
-		if asked := removals(t, control); len(asked) > 2 {
+		if asked := removals(t, control.Admin); len(asked) > 2 {
 			t.Errorf("the driver unmaps a share that a volume is staged on: %q", asked)
 		}
 		check(t, "unstaging", node.unstage(volume, staging))
 	}
-	if asked := removals(t, control); len(asked) != 3 {
+	if asked := removals(t, control.Admin); len(asked) != 3 {
 		t.Errorf("for the last volume the driver unmapped the share %d times, want once: %q", len(asked)-2, asked)
 	}
 	for _, path := range []string{staging, target} {
@@ -192,7 +192,7 @@ func TestOffWindowsSMB(t *testing.T) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
 	}
-	state, err := control.GetFacts(t.Context(),
+	state, err := control.Admin.GetFacts(t.Context(),
 		&admin.GetFactsRequest{Parts: []admin.Part{admin.Part_PART_MAPPINGS}})
 	check(t, "asking for the mappings", err)
 	if left := state.GetMappings(); len(left) > 0 {

@@ -19,6 +19,7 @@ import (
 
 	api "github.com/kubernetes-csi/csi-proxy/api/admin/v1alpha1"
 	nodeapi "github.com/kubernetes-csi/csi-proxy/api/emulated/v1alpha1"
+	"github.com/kubernetes-csi/csi-proxy/csiproxytest"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/records"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
@@ -82,17 +83,13 @@ func crashes(t *testing.T) int {
 func TestKilledAgentLosesNothing(t *testing.T) {
 	k := killed{testnode.ShortDir(t)}
 	p := k.launch(t)
-	admin, err := adminclient.Dial(t.Context(), k.sockets())
-	caller.OK(t, err)
+	node := testnode.Control(t, k.sockets())
 	var team []*loadDriver
 	for i := range 8 {
 		serial := fmt.Sprint("disk-", i)
-		_, err := admin.Add(t.Context(), &nodeapi.AddRequest{Document: nodeapi.Document("disks",
-			map[string]any{"size": loadDiskBytes, "serial": serial, "offline": i == 1})})
-		caller.OK(t, err)
+		node.AttachDisk(csiproxytest.Disk{SizeBytes: loadDiskBytes, SerialNumber: serial, Offline: i == 1})
 		team = append(team, &loadDriver{node: k, claims: []*claim{{serial: serial}}})
 	}
-	_ = admin.Close()
 	for i := range 4 {
 		d := &loadDriver{node: k}
 		for j, share := range []string{caller.Share, caller.OtherShare} {
@@ -136,10 +133,7 @@ func (k killed) wantNoShares(t *testing.T) {
 	}
 	known, err := log.All(records.Mapping)
 	caller.OK(t, err)
-	c, err := adminclient.Dial(t.Context(), k.sockets())
-	caller.OK(t, err)
-	defer c.Close() //nolint:errcheck // over
-	facts, err := c.GetFacts(t.Context(), &api.GetFactsRequest{Parts: []api.Part{api.Part_PART_MAPPINGS}})
+	facts, err := testnode.Control(t, k.sockets()).Admin.GetFacts(t.Context(), &api.GetFactsRequest{Parts: []api.Part{api.Part_PART_MAPPINGS}})
 	caller.OK(t, err)
 	for _, m := range facts.GetMappings() {
 		if !slices.Contains(known, records.Record{Share: m.GetRemotePath(), Made: records.Begun}) {
