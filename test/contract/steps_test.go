@@ -4,9 +4,7 @@ package contract
 
 import (
 	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -99,48 +97,6 @@ func TestUnstageBesideAVolumeThatDoesNotAnswer(t *testing.T) {
 	s.OK(s.Unstage(ours))
 	if s.online(1) {
 		t.Error("the disk is online after the repeated call")
-	}
-}
-
-// Whatever runs at the same time, a stage or mount that answered OK keeps its volume.
-func TestUnstageAgainstStagesOfTheDisk(t *testing.T) {
-	s := startShared(t)
-	s.OK(s.StageDisk(2, ours+`2`))
-	s.WriteFile(ours+`2\file`, theirs+`2`)
-	rounds := 10
-	if testnode.Long() {
-		rounds = 200
-	}
-	for round := range rounds {
-		another := func() error { return s.StageDisk(1, theirs) } // where its volume is mounted
-		if round%2 == 1 {
-			another = func() error { return s.MountVolume(s.ids[1], theirs) }
-			s.OK(s.UnmountVolume(s.ids[1], theirs))
-		}
-		// Windows takes long to mount, so that the unstaging meets mounts that are under way.
-		punctual := s.Delay(csiproxytest.Calls{Function: "SetVolumeMountPoint"}, 10*time.Millisecond, 40*time.Millisecond)
-		var calls sync.WaitGroup
-		var kept [2]error
-		for i, call := range []func() error{another, func() error { return s.StageDisk(2, theirs+`2`) }} {
-			calls.Go(func() { kept[i] = call() })
-			calls.Go(func() {
-				if err := s.Unstage(ours + []string{"", "2"}[i]); err != nil {
-					t.Errorf("round %d: unstaging: %v", round, err)
-				}
-			})
-		}
-		calls.Wait()
-		punctual()
-		for i, at := range []string{theirs, theirs + `2`} {
-			if kept[i] == nil {
-				s.intact(fmt.Sprint("round ", round), uint32(i+1), at)
-			}
-		}
-		s.OK(s.SetDiskState(1, true))
-		s.OK(s.MountVolume(s.ids[0], ours))
-		s.OK(s.MountVolume(s.ids[1], theirs))
-		s.OK(s.Unstage(theirs + `2`))
-		s.OK(s.StageDisk(2, ours+`2`))
 	}
 }
 

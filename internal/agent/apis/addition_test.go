@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build unix
-
 package apis
 
 import (
@@ -9,13 +7,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 	"k8s.io/klog/v2/textlogger"
@@ -25,13 +20,13 @@ import (
 	v9 "github.com/kubernetes-csi/csi-proxy/client/versions/testdata/addition/disk/v9"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/node"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/server"
-	"github.com/kubernetes-csi/csi-proxy/internal/agent/transport"
+	"github.com/kubernetes-csi/csi-proxy/internal/local"
 )
 
 //go:generate env -C ../../../client/versions/testdata/addition ../../../../hack/buf.sh generate
 
-// TestAddedVersionIsServed serves the version v9 of client/versions/testdata/addition on a socket: the agent needs
-// nothing but its rows.
+// TestAddedVersionIsServed serves the version v9 of client/versions/testdata/addition: the agent needs nothing but its
+// rows.
 func TestAddedVersionIsServed(t *testing.T) {
 	var got hub.SetDiskStateRequest
 	methods := []server.Method{
@@ -51,8 +46,9 @@ func TestAddedVersionIsServed(t *testing.T) {
 		versions.Route{In: "v9", Method: "SetAttachState", Kind: versions.Mapped, Hub: "SetDiskState",
 			Mapping: mappingOf(t, g, "v1beta2", "SetAttachState")})
 
-	log := &lockedBuffer{}
-	conn := serve(t, endpoint(g, "v9", routed(g.Of("v9"), methods)), log)
+	var log bytes.Buffer
+	conn := local.New([]server.Endpoint{endpoint(g, "v9", routed(g.Of("v9"), methods))}, server.Options{
+		Logger: textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log), textlogger.Verbosity(2)))})
 	client := v9.NewDiskClient(conn)
 	size, err := client.GetDiskSize(t.Context(), &v9.GetDiskSizeRequest{DiskNumber: 5})
 	if err != nil || size.GetTotalBytes() != 5<<30 {
@@ -73,7 +69,7 @@ func TestAddedVersionIsServed(t *testing.T) {
 		t.Errorf("the hub's own method: got %v, want Unimplemented at the endpoint of v9", err)
 	}
 	if !strings.Contains(log.String(), `method="/v9.Disk/GetDiskSize"`) {
-		t.Errorf("the log does not have the method that was called:\n%s", log)
+		t.Errorf("the log does not have the method that was called:\n%s", &log)
 	}
 }
 
@@ -88,45 +84,4 @@ func mappingOf(t *testing.T, g versions.Group, version, method string) *versions
 	t.Helper()
 	routes := g.Of(version)
 	return routes[slices.IndexFunc(routes, func(r versions.Route) bool { return r.Method == method })].Mapping
-}
-
-// serve starts a server with one endpoint on a real socket and connects to it.
-func serve(t *testing.T, e server.Endpoint, log *lockedBuffer) *grpc.ClientConn {
-	t.Helper()
-	dir, err := transport.OpenSocketDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dir.Close() })
-	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(2)))
-	s, err := server.Start(dir, []server.Endpoint{e}, server.Options{Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(t.Context())) })
-	conn, err := grpc.NewClient("unix:"+dir.Path("csi-proxy-disk-v9"),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
-// lockedBuffer is a log that calls write to while the test reads it.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
