@@ -29,18 +29,8 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
-
-// shortDir makes a directory whose path leaves room for a socket's name.
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "csi") //nolint:usetesting // its path grows with the test's name
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
 
 func start(t *testing.T, c emulation.Config) *emulation.Agent {
 	t.Helper()
@@ -89,8 +79,8 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 	if err := only.Set("volume=off"); err != nil {
 		t.Fatal(err)
 	}
-	first := start(t, emulation.Config{StateDir: shortDir(t)})
-	second := start(t, emulation.Config{StateDir: shortDir(t), Config: agent.Config{APIs: &only}})
+	first := start(t, emulation.Config{StateDir: testnode.ShortDir(t)})
+	second := start(t, emulation.Config{StateDir: testnode.ShortDir(t), Config: agent.Config{APIs: &only}})
 	volumes := 0
 	for _, e := range apis.All(&node.Node{}) {
 		if e.Group == "volume" {
@@ -116,7 +106,7 @@ func TestTwoAgentsInOneProcess(t *testing.T) {
 }
 
 func TestStoppedAgentLeavesNothing(t *testing.T) {
-	dir := shortDir(t)
+	dir := testnode.ShortDir(t)
 	for range 2 { // the second one finds everything free
 		a := start(t, emulation.Config{StateDir: dir})
 		if err := a.Stop(t.Context()); err != nil {
@@ -136,7 +126,7 @@ func TestStoppedAgentLeavesNothing(t *testing.T) {
 }
 
 func TestFailedStartLeavesNothing(t *testing.T) {
-	dir := shortDir(t)
+	dir := testnode.ShortDir(t)
 	run := filepath.Join(dir, "run")
 	if err := os.MkdirAll(run, 0o700); err != nil {
 		t.Fatal(err)
@@ -158,7 +148,8 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 // startReal starts an agent that takes a node for a real one.
 func startReal(t *testing.T, k kernel.Kernel) *agent.Agent {
 	t.Helper()
-	a, err := agent.Start(t.Context(), agent.Config{Kernel: k, Transport: transport.Options{SocketDir: shortDir(t)}})
+	a, err := agent.Start(t.Context(), agent.Config{Kernel: k,
+		Transport: transport.Options{SocketDir: testnode.ShortDir(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +179,7 @@ func (g *gate) intercept(_ context.Context, call kernel.Call, do func() error) e
 
 func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t),
+	a := start(t, emulation.Config{StateDir: testnode.ShortDir(t),
 		Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	disks := dialDisk(t, a)
 	cut := make(chan error, 1)
@@ -232,7 +223,7 @@ func TestRebootCutsCallsOffAndServesAgain(t *testing.T) {
 
 func TestStopWaitsForTheNode(t *testing.T) {
 	g := newGate("ReenumerateDevices")
-	a := start(t, emulation.Config{StateDir: shortDir(t),
+	a := start(t, emulation.Config{StateDir: testnode.ShortDir(t),
 		Config: agent.Config{Node: node.Config{Interceptor: g.intercept}}})
 	ctx, giveUp := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
@@ -277,7 +268,7 @@ func waitClosed(a *emulation.Agent) <-chan struct{} {
 }
 
 func TestIncompleteConfig(t *testing.T) {
-	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	n, err := emulated.Open(testnode.ShortDir(t), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +276,7 @@ func TestIncompleteConfig(t *testing.T) {
 	for name, c := range map[string]agent.Config{
 		"nothing":    {},
 		"no sockets": {Kernel: n},
-		"no working dir": {Kernel: n, Transport: transport.Options{SocketDir: shortDir(t)},
+		"no working dir": {Kernel: n, Transport: transport.Options{SocketDir: testnode.ShortDir(t)},
 			Node: node.Config{WorkingDirs: []string{"relative"}}},
 	} {
 		if a, err := agent.Start(t.Context(), c); err == nil {

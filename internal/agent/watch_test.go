@@ -18,10 +18,11 @@ import (
 	diskapi "github.com/kubernetes-csi/csi-proxy/client/api/disk/v1"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/emulation"
+	"github.com/kubernetes-csi/csi-proxy/internal/testing/testnode"
 )
 
 func TestJournalOfAPIAndKernel(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
+	a := start(t, emulation.Config{StateDir: testnode.ShortDir(t)})
 	client, disks := dialAdmin(t, a), dialDisk(t, a)
 	first, err := client.ListJournal(t.Context(), &nodeapi.ListJournalRequest{})
 	if err != nil {
@@ -89,7 +90,7 @@ func hanging(t *testing.T, a *emulation.Agent) <-chan error {
 
 // A call that hangs, and one that follows the journal, do not keep the agent from stopping.
 func TestStopEndsHangsAndWaits(t *testing.T) {
-	a := start(t, emulation.Config{StateDir: shortDir(t)})
+	a := start(t, emulation.Config{StateDir: testnode.ShortDir(t)})
 	client := dialAdmin(t, a)
 	called, followed := hanging(t, a), make(chan struct{})
 	go func() {
@@ -109,7 +110,7 @@ func TestStopEndsHangsAndWaits(t *testing.T) {
 }
 
 func TestRealNodeHasNoEmulatedNode(t *testing.T) {
-	n, err := emulated.Open(shortDir(t), emulated.Options{})
+	n, err := emulated.Open(testnode.ShortDir(t), emulated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
