@@ -25,7 +25,6 @@ import (
 	filesystemapi "github.com/kubernetes-csi/csi-proxy/client/api/filesystem/v2alpha1"
 	smbapi "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1"
 	smbv1beta1 "github.com/kubernetes-csi/csi-proxy/client/api/smb/v1beta1"
-	volumev1 "github.com/kubernetes-csi/csi-proxy/client/api/volume/v1"
 	volumeapi "github.com/kubernetes-csi/csi-proxy/client/api/volume/v2alpha1"
 	"github.com/kubernetes-csi/csi-proxy/client/apiversion"
 	"github.com/kubernetes-csi/csi-proxy/client/csiproxy"
@@ -171,17 +170,6 @@ func TestInBandErrors(t *testing.T) {
 	}
 }
 
-// wordyAgent fails with the texts of agents that only know codes.Unknown.
-type wordyAgent struct {
-	volumev1.UnimplementedVolumeServer
-	text string
-}
-
-func (a wordyAgent) GetVolumeIDFromTargetPath(context.Context,
-	*volumev1.GetVolumeIDFromTargetPathRequest) (*volumev1.GetVolumeIDFromTargetPathResponse, error) {
-	return nil, errors.New(a.text)
-}
-
 // TestTextsOfOldAgents: a driver learns that nothing is mounted also from an agent without codes and reasons.
 func TestTextsOfOldAgents(t *testing.T) {
 	tests := []struct {
@@ -193,9 +181,7 @@ func TestTextsOfOldAgents(t *testing.T) {
 		{"the disk is on fire", false},
 	}
 	for _, tt := range tests {
-		c := serve(t, map[string]func(*grpc.Server){
-			"volume-v1": func(s *grpc.Server) { volumev1.RegisterVolumeServer(s, wordyAgent{text: tt.text}) },
-		})
+		c := csiproxy.Over(failing{status.Error(codes.Unknown, tt.text)})
 		_, err := c.Volume.GetVolumeIDFromTargetPath(t.Context(), &volumeapi.GetVolumeIDFromTargetPathRequest{})
 		if got := errors.Is(err, csiproxy.ErrNotMounted); got != tt.want || status.Code(err) != codes.Unknown {
 			t.Errorf("%v: ErrNotMounted %v, code %v, want %v and Unknown", err, got, status.Code(err), tt.want)
