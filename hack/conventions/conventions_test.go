@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -136,16 +135,6 @@ func TestReplaceOnlyOwnModules(t *testing.T) {
 				t.Errorf("%s replaces %s by %s", file, old, by)
 			}
 		}
-	}
-}
-
-// Without the workspace, as for its importers, the root takes the client module from this repository. make test and
-// make cross check that each module builds on its own.
-func TestRootTakesTheClientFromHere(t *testing.T) {
-	inRoot(t)
-	from := goList(t, runtime.GOOS, "-m", "-f", "{{.Replace}}", "github.com/kubernetes-csi/csi-proxy/client")
-	if len(from) == 0 || !strings.HasPrefix(from[0], "./client") {
-		t.Errorf("the root takes the client module from %s, not from this repository", from)
 	}
 }
 
