@@ -11,13 +11,13 @@ set -euo pipefail
 # What counts: a conformance test that passed, or a fact that a test logs, such as "proved: disk v1 Rescan".
 tr -d '\r' | awk '
 	/--- FAIL: / { print "counts.sh: " $0 >"/dev/stderr"; failed = 1 }
-	match($0, /--- PASS: TestConformance\/of\/[a-z]+_v[0-9a-z]+\/[A-Za-z0-9]+_(failure|hostile)/) {
+	match($0, /--- PASS: TestConformance\/[a-z]+_v[0-9a-z]+\/[A-Za-z0-9]+_(failure|hostile)/) {
 		split(substr($0, RSTART, RLENGTH), part, "/")
-		kind = part[4]
+		kind = part[3]
 		sub(/.*_/, "", kind)
-		sub(/_[a-z]+$/, "", part[4])
-		sub(/_/, " ", part[3])
-		seen[kind " " part[3] " " part[4]]
+		sub(/_[a-z]+$/, "", part[3])
+		sub(/_/, " ", part[2])
+		seen[kind " " part[2] " " part[3]]
 	}
 	match($0, /: (relates|proved|ended|faked): [a-z]+ v[0-9a-z]+ [A-Za-z0-9]+/) {
 		fact = substr($0, RSTART + 2, RLENGTH - 2)

@@ -25,8 +25,7 @@ type driver struct {
 	node  *caller.Node // nil where the site is not an emulated node
 	admin *adminclient.Client
 	apis  []*api
-	array address // the storage system
-	made  *int    // how many things were prepared, to name them apart
+	made  *int // how many things were prepared, to name them apart
 
 	oversized []byte // a request without its length prefix
 }
@@ -34,7 +33,7 @@ type driver struct {
 // newDriver makes a driver with the wanted versions, and with the hubs for what those lack.
 func newDriver(t testing.TB, n site, all []served, wanted ...served) *driver {
 	t.Helper()
-	d := &driver{t: t, site: n, array: array(), made: new(int),
+	d := &driver{t: t, site: n, made: new(int),
 		oversized: protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, 4<<20))}
 	d.admin = n.admin(t)
 	if e := n.emulated(); e != nil {

@@ -21,15 +21,16 @@ func TestShareLifecycle(t *testing.T) {
 		s := n.share(t)
 		caller.OK(t, d.mkdir(pods+`\1`)) // on a machine, only what is below it is removed
 		link := pods + `\1\share-` + at.version
-		wantCode(t, "a wrong password", d.mapShare(s.remote, "", s.user, s.password+"x"), codes.Unauthenticated)
+		d.fails("a wrong password", codes.Unauthenticated, "NewSmbGlobalMapping",
+			values{remote: s.remote, local: "", user: s.user, password: s.password + "x"})
 		for range 2 {
-			caller.OK(t, d.mapShare(s.remote, link, s.user, s.password))
+			d.must("NewSmbGlobalMapping", values{remote: s.remote, local: link, user: s.user, password: s.password})
 		}
 		d.write(link+`\file`, "shared")
 		same(t, d.read(link+`\file`), "shared")
 		caller.OK(t, d.rmdir(link, true))
 		for range 2 {
-			caller.OK(t, d.unmapShare(s.remote))
+			d.must("RemoveSmbGlobalMapping", values{remote: s.remote})
 		}
 		lived(d, at)
 	})
@@ -40,22 +41,23 @@ func TestTargetLifecycle(t *testing.T) {
 	eachVersion(t, "iscsi", func(t *testing.T, n site, all []served, at served) {
 		d := newDriver(t, n, all, at)
 		offered := n.target(t)
-		d.array = offered.portal
-		caller.OK(t, d.startService("MSiSCSI"))
+		storage, to := values{portal: offered.portal}, values{portal: offered.portal, target: offered.name}
+		d.must("StartService", values{serviceName: "MSiSCSI"})
 		for range 2 {
-			caller.OK(t, d.addPortal())
+			d.must("AddTargetPortal", storage)
 		}
 		if known, want := d.portals(), (address{offered.portal.Name, 3260}); !slices.Contains(known, want) {
 			t.Errorf("the portals are %v, without %v", known, want)
 		}
-		if found := d.discover(); !slices.Contains(found, offered.name) {
+		if found := d.texts("DiscoverTargetPortal", storage, targets); !slices.Contains(found, offered.name) {
 			t.Errorf("found the targets %q, not %q", found, offered.name)
 		}
-		wantCode(t, "a login without CHAP", d.connect(offered.name), codes.Unauthenticated)
+		d.fails("a login without CHAP", codes.Unauthenticated, "ConnectTarget", to)
 		for range 2 {
-			caller.OK(t, d.connectWith(offered.name, offered.chapUser, offered.chapKey))
+			d.must("ConnectTarget", values{portal: offered.portal, target: offered.name, auth: uint32(1),
+				chapUser: offered.chapUser, chapSecret: offered.chapKey})
 		}
-		disks := d.targetDisks(offered.name)
+		disks := d.texts("GetTargetDisks", to, ids)
 		if len(disks) != 1 {
 			t.Fatalf("the target's disks are %q", disks)
 		}
@@ -66,11 +68,11 @@ func TestTargetLifecycle(t *testing.T) {
 			caller.OK(t, d.do("SetMutualChapSecret", values{mutualSecret: "mutual-secret1"}))
 		}
 		for range 2 {
-			caller.OK(t, d.disconnect(offered.name))
+			d.must("DisconnectTarget", to)
 		}
-		same(t, len(d.targetDisks(offered.name)), 0)
+		same(t, len(d.texts("GetTargetDisks", to, ids)), 0)
 		for range 2 {
-			caller.OK(t, d.removePortal())
+			d.must("RemoveTargetPortal", storage)
 		}
 		lived(d, at)
 	})
@@ -82,22 +84,21 @@ func TestServiceLifecycle(t *testing.T) {
 		d := newDriver(t, n, all, at)
 		same(t, ask[string](d, "GetBIOSSerialNumber", nil, serial), n.biosSerial(t))
 
-		name := n.service(t)
-		is := func(want win32.ServiceState) {
-			t.Helper()
-			same(t, d.service(name), want)
+		of := values{serviceName: n.service(t)}
+		get := func() win32.ServiceState {
+			return win32.ServiceState(d.must("GetService", of).get(state).Enum())
 		}
-		before := d.service(name)
+		before := get()
 		for range 2 {
-			caller.OK(t, d.startService(name))
+			d.must("StartService", of)
 		}
-		is(win32.SERVICE_RUNNING)
+		same(t, get(), win32.SERVICE_RUNNING)
 		for range 2 {
-			caller.OK(t, d.stopService(name, false))
+			d.must("StopService", values{serviceName: of[serviceName], force: false})
 		}
-		is(win32.SERVICE_STOPPED)
+		same(t, get(), win32.SERVICE_STOPPED)
 		if before == win32.SERVICE_RUNNING {
-			caller.OK(t, d.startService(name))
+			d.must("StartService", of)
 		}
 		lived(d, at)
 	})

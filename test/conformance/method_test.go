@@ -21,7 +21,7 @@ type method struct {
 	// of the client: func(context, *Request, ...grpc.CallOption) (*Response, error)
 	function reflect.Value
 
-	succeeded, failed int // calls since marks were last given
+	succeeded, failed int // calls, failed ones of one part
 }
 
 func (m *method) String() string { return fmt.Sprintf("%s %s %s", m.api.group, m.api.version, m.name) }
@@ -40,7 +40,7 @@ func newMethod(t testing.TB, a *api, d protoreflect.MethodDescriptor) *method {
 		t.Fatalf("the client's %v takes a %s and answers a %s, not %s and %s", m, in.FullName(), out.FullName(),
 			d.Input().FullName(), d.Output().FullName())
 	}
-	if _, ok := failures()[m.operation]; !ok { // the check of the marks will report it
+	if _, ok := failures()[m.operation]; !ok { // TestConformance reports it
 		return m
 	}
 	for _, message := range []protoreflect.MessageDescriptor{in, out} {

@@ -8,16 +8,6 @@ import (
 
 const share = `\\fs.emulated\share`
 
-func (d *driver) mapShare(from, at, as, with string) error {
-	d.t.Helper()
-	return d.do("NewSmbGlobalMapping", values{remote: from, local: at, user: as, password: with})
-}
-
-func (d *driver) unmapShare(from string) error {
-	d.t.Helper()
-	return d.do("RemoveSmbGlobalMapping", values{remote: from})
-}
-
 // mapped returns the shares that the node has mapped.
 func (d *driver) mapped() []string {
 	d.t.Helper()
