@@ -22,7 +22,7 @@
 //
 // Record it. The test of client/api prints the entry for testdata/contract.json; raise counts there. `go test
 // ./hack/conventions -update` writes exported.txt, `go test ./versions -update` in client the listing. Two fields that
-// mean the same under two names go into renamed in shape_test.go. testdata/addition is such a version.
+// mean the same under two names go into renamed in shape_test.go.
 //
 // # A new hub, a new group
 //
