@@ -251,24 +251,59 @@ func TestTwoDisksWithOneName(t *testing.T) {
 	}
 }
 
-// TestMountHoldsItsDisk: no caller is told that a disk is offline while a mount of its volume runs. A caller that joins
-// the mount later would be told that the volume is mounted, after the disk has gone.
-func TestMountHoldsItsDisk(t *testing.T) {
+// TestCallsHoldWhatTheyChange: no caller is told that a disk is offline, or a volume changed or mounted, while another call
+// works on it. One that joins a mount later would be told that the volume is mounted, after its disk has gone.
+func TestCallsHoldWhatTheyChange(t *testing.T) {
+	type node = *caller.Node
+	formatted := func(n node) string { return n.Formatted(1) }
+	staged := func(n node) string {
+		n.OK(n.StageDisk(1, staging))
+		id, err := n.GetVolumeIDFromTargetPath(staging)
+		n.OK(err)
+		return id
+	}
+	offline := func(c *caller.Calls, _ string) error { return c.SetDiskState(1, false) }
+	for name, test := range map[string]struct {
+		in      csiproxytest.Calls // where the first call hangs
+		prepare func(n node) (volume string)
+		first   func(n node, volume string) error
+		other   func(c *caller.Calls, volume string) error
+	}{
+		"a mount and its disk": {csiproxytest.Calls{Function: "SetVolumeMountPoint"}, formatted,
+			func(n node, volume string) error { return n.MountVolume(volume, staging) }, offline},
+		"a stage and its disk": {csiproxytest.Calls{Function: "DeviceIoControl", ControlCode: "IOCTL_DISK_CREATE_DISK"},
+			func(node) string { return "" },
+			func(n node, _ string) error { return n.StageDisk(1, staging) }, offline},
+		"a stage and its volume": {csiproxytest.Calls{Function: "FormatVolume"}, func(n node) string { return n.Raw(1) },
+			func(n node, _ string) error { return n.StageDisk(1, staging) },
+			func(c *caller.Calls, volume string) error { return c.MountVolume(volume, staging+"2") }},
+		"an unstage and its volume": {csiproxytest.Calls{Function: "DeleteVolumeMountPoint"}, staged,
+			func(n node, _ string) error { return n.Unstage(staging) },
+			func(c *caller.Calls, volume string) error { return c.MountVolume(volume, staging+"2") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := caller.Start(t, testnode.Options{})
+			id := test.prepare(n)
+			reached, release := n.Hang(test.in)
+			first := make(chan error, 1)
+			go func() { first <- test.first(n, id) }()
+			<-reached
+			soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if err := test.other(n.Within(soon), id); err == nil {
+				t.Error("the other call has changed what the first one works on")
+			}
+			release()
+			n.OK(<-first)
+		})
+	}
+}
+
+func TestMountWithoutItsDisk(t *testing.T) {
 	n := caller.Start(t, testnode.Options{})
 	id := n.Formatted(1)
-	reached, release := n.Faults.Hang("SetVolumeMountPoint")
-	mounts := make(chan error, 1)
-	go func() { mounts <- n.MountVolume(id, staging) }()
-	<-reached
-	soon, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := n.Within(soon).SetDiskState(1, false); err == nil {
-		t.Error("the disk is offline while its volume is being mounted")
-	}
-	release()
-	n.OK(<-mounts)
-	n.OK(n.SetDiskState(1, false)) // now it may
-	if err := n.MountVolume(id, staging+"2"); err == nil {
+	n.OK(n.SetDiskState(1, false))
+	if err := n.MountVolume(id, staging); err == nil {
 		t.Error("a volume without its disk was mounted")
 	}
 }
