@@ -176,3 +176,14 @@ func answersOf(t *testing.T, set func(*scenario.Switches)) map[int]string {
 	})
 	return answers
 }
+
+// Only a machine is asked R30, whose automount has to be set. What the question does is tried here.
+func TestArrivalOfAVolume(t *testing.T) {
+	off := scenario.Default().Switches
+	off.AutomountOff = true
+	answer := (&inquiry{TB: t, Subject: emulatedSubject(t, off)}).arrival()
+	if got := answer["volume"]; got != "came, and does not tell its extents" ||
+		answer["arrived, opened without access, IOCTL_VOLUME_IS_OFFLINE"] != "ERROR_NOT_READY" {
+		t.Errorf("got %q", answer)
+	}
+}

@@ -175,3 +175,8 @@ func smbiosSerial(k kernel.Kernel) (string, error) {
 	}
 	return smbios.SystemSerialNumber(), nil
 }
+
+// unasked returns a question that needs more than one machine.
+func unasked(number int, text, why string) Question {
+	return Question{number, text, func(q *inquiry) { q.Skip(why) }}
+}

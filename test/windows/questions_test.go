@@ -151,8 +151,3 @@ func portableQuestions() []Question {
 	return slices.Concat(privilegeQuestions(), diskQuestions(), volumeQuestions(), mountQuestions(), pathQuestions(),
 		growQuestions(), arrivalQuestions(), cloneQuestions(), rootQuestions(), shareQuestions(), targetQuestions())
 }
-
-// unasked returns a question that needs more than one machine.
-func unasked(number int, text, why string) Question {
-	return Question{number, text, func(q *inquiry) { q.Skip(why) }}
-}
