@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/kubernetes-csi/csi-proxy/client/reason"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/reparse"
@@ -110,15 +111,31 @@ func TestRecordsBehindALink(t *testing.T) {
 	}
 }
 
-// A volume is torn down, and its disk taken offline, where there is no room for a record.
-func TestUnstageNeedsNoRoom(t *testing.T) {
-	g := attack(t, testnode.Options{})
-	number := g.Attach(bundle.Spec{})
+// halfUnstaged unstages a disk that does not go offline, and returns its number and the record that says so.
+func (g *target) halfUnstaged() (number uint32, record string) {
+	number = g.Attach(bundle.Spec{})
 	g.OK(g.StageDisk(number, staged))
 	g.Faults.Add(testnode.Fault{Function: "DeviceIoControl", Code: win32.IOCTL_DISK_SET_DISK_ATTRIBUTES, Times: 1,
 		Error: win32.ERROR_IO_DEVICE})
-	g.Code(g.Unstage(staged), codes.Unavailable) // the disk did not go offline
-	record := g.recordOf(".leaving")
+	g.Code(g.Unstage(staged), codes.Unavailable)
+	return number, g.recordOf(".leaving")
+}
+
+// What a damaged record says of an unstaging is not guessed: the error names the file, and what to do instead.
+func TestDamagedRecordOfAnUnstaging(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	number, record := g.halfUnstaged()
+	g.OK(os.WriteFile(record, []byte("damaged"), 0o600))
+	g.Refused(g.Unstage(staged), codes.FailedPrecondition, reason.NoRecords, record, "remove it, and take the disk offline")
+	g.OK(os.Remove(record))
+	g.OK(g.Unstage(staged))
+	g.OK(g.SetDiskState(number, false))
+}
+
+// A volume is torn down, and its disk taken offline, where there is no room for a record.
+func TestUnstageNeedsNoRoom(t *testing.T) {
+	g := attack(t, testnode.Options{})
+	number, record := g.halfUnstaged()
 	g.OK(g.Unstage(staged))
 	g.OK(g.StageDisk(number, staged))
 	g.OK(os.MkdirAll(filepath.Join(record+".new", "in the way"), 0o700))
