@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mkscenariokeys writes the keys of scenario files into docs/scenario-files.md. The words of a key are the comment
-// of its field, behind it or else above.
+// Command mkscenariokeys writes the keys of scenario files into docs/scenario-files.md. The words of a key are its
+// field's comment, which stands behind the field or else above.
 package main
 
 import (

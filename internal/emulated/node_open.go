@@ -97,8 +97,8 @@ func (n *Node) start(o Options) error {
 	return n.repairMounts()
 }
 
-// checkWhole refuses a node that lacks the directory of drive C, of a mounted volume or of a share. Others are made when
-// they are first used.
+// checkWhole refuses a node that lacks the directory of drive C, of a mounted volume or of a share. Others are made at
+// their first use.
 func (n *Node) checkWhole() error {
 	ids, paths := []guid.GUID{}, []string{}
 	if c := n.state.letter("C"); c != nil {

@@ -156,7 +156,7 @@ func (l *life) firstPod() {
 			return err
 		}
 		if !errors.Is(err, l.expandError) {
-			return fmt.Errorf("NodeExpand ends with %v, want %w", err, l.expandError)
+			return fmt.Errorf("NodeExpand ends with %w, want %w", err, l.expandError)
 		}
 		return nil
 	})

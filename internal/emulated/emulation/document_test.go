@@ -19,7 +19,7 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.Close()
+	defer func() { _ = n.Close() }()
 	add, change := func(l list) *step { return l.add }, func(l list) *step { return l.change }
 	remove := func(l list) *step { return l.remove }
 	const sizes = "it must be bytes, or a text such as 10GiB, at most 16TiB"

@@ -19,8 +19,8 @@ import (
 
 // Scenario describes a new node. Disk 0, the system disk with drive C, is always there.
 //
-// Scenario files, node.json and the control share its types, so that each field is described once. The comments of their
-// fields are the words of docs/scenario-files.md, too.
+// Scenario files, node.json and the control share its types, so that each field is described once. Its comment is what
+// docs/scenario-files.md says of it, too.
 type Scenario struct {
 	SystemSerial string          `yaml:"smbiosSerial"` // the serial number of the system in SMBIOS; empty: none
 	Switches     Switches        `yaml:"switches"`     // a mapping, below

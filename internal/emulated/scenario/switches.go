@@ -27,10 +27,11 @@ type Switches struct {
 	OfflineDisksReadOnly bool   `yaml:"offlineDisksReadOnly"` // disks that arrive offline are read-only too
 	// true by default: a clone arrives offline and read-only, and must be writable to come online ([csi-proxy
 	// #287](https://github.com/kubernetes-csi/csi-proxy/issues/287))
-	ClonesNeedWritable bool   `yaml:"clonesNeedWritable"`
-	DetachNeedsOffline bool   `yaml:"detachNeedsOffline"` // the cloud detaches no disk that is online
-	ZeroedDiskIsMBR    bool   `yaml:"zeroedDiskIsMBR"`    // a zeroed disk reads as an empty MBR
-	MSR                string `yaml:"msr"`                // when the reserved partition comes: `immediate`, `delayed`, `late`, `never`
+	ClonesNeedWritable bool `yaml:"clonesNeedWritable"`
+	DetachNeedsOffline bool `yaml:"detachNeedsOffline"` // the cloud detaches no disk that is online
+	ZeroedDiskIsMBR    bool `yaml:"zeroedDiskIsMBR"`    // a zeroed disk reads as an empty MBR
+	// when the reserved partition comes: `immediate`, `delayed`, `late`, `never`
+	MSR string `yaml:"msr"`
 	// `IOCTL_DISK_GROW_PARTITION` moves a grown disk's backup header
 	GrowPartitionRefreshes bool `yaml:"growPartitionRefreshes"`
 	// volumes of new partitions and onlined disks arrive late, and learn late that they can grow

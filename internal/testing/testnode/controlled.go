@@ -13,7 +13,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/operator/adminclient"
 )
 
-// Controlled is an emulated node whose agent is another process. It has methods of csiproxytest.Node, which end the test
+// Controlled is an emulated node whose agent is another process. It has methods of csiproxytest.Node. They end the test
 // when they fail.
 type Controlled struct {
 	T     testing.TB
