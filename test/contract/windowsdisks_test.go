@@ -280,6 +280,10 @@ func TestCallsHoldWhatTheyChange(t *testing.T) {
 		"an unstage and its volume": {csiproxytest.Calls{Function: "DeleteVolumeMountPoint"}, staged,
 			func(n node, _ string) error { return n.Unstage(staging) },
 			func(c *caller.Calls, volume string) error { return c.MountVolume(volume, staging+"2") }},
+		"a removal and its path": {csiproxytest.Calls{Function: "SetInformation"},
+			func(n node) string { n.OK(n.Mkdir(staging)); return "" },
+			func(n node, _ string) error { return n.Rmdir(staging, false) },
+			func(c *caller.Calls, _ string) error { return c.Mkdir(staging) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := caller.Start(t, testnode.Options{})

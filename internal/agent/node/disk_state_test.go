@@ -18,6 +18,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/operation"
 	"github.com/kubernetes-csi/csi-proxy/internal/agent/win32"
 	"github.com/kubernetes-csi/csi-proxy/internal/emulated"
+	"github.com/kubernetes-csi/csi-proxy/internal/emulated/bundle"
 )
 
 // TestOfflineDiskThatIsToldToLook: whatever Windows answers then, the disk is offline.
@@ -121,4 +122,28 @@ func TestVolumesOfADiskThatGoesOffline(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call is not joined to one that does the opposite: each is done, one after the other.
+func TestOppositeStatesAreNotJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		n, _ := nodeWith(t, func(_ context.Context, call kernel.Call, do func() error) error {
+			if call.Code == win32.IOCTL_DISK_SET_DISK_ATTRIBUTES {
+				<-goOn
+			}
+			return do()
+		}, bundle.Spec{SizeBytes: 64 << 20, Offline: true})
+		states := make(chan error, 2)
+		for _, online := range []bool{true, false} {
+			go func() { states <- by(t.Context(), n).SetDiskState(1, online) }()
+			synctest.Wait()
+		}
+		close(goOn)
+		must(t, <-states)
+		must(t, <-states)
+		if online, err := by(t.Context(), n).GetDiskState(1); online || err != nil {
+			t.Errorf("the disk is online: %t, %v", online, err)
+		}
+	})
 }
