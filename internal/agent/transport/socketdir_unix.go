@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -153,29 +154,44 @@ func (d *SocketDir) Listen(name string, _ bool) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot protect the socket %s: %w", path, err), l.Close())
 	}
-	return socketListener{l}, nil
+	return &socketListener{UnixListener: l}, nil
 }
 
 // socketListener is the listener of one socket.
-type socketListener struct{ *net.UnixListener }
+type socketListener struct {
+	*net.UnixListener
+	closed atomic.Bool
+}
 
-func (l socketListener) Accept() (net.Conn, error) {
+func (l *socketListener) Close() error {
+	l.closed.Store(true)
+	return l.UnixListener.Close()
+}
+
+func (l *socketListener) Accept() (net.Conn, error) {
 	c, err := l.AcceptUnix()
 	if err != nil {
 		return nil, err
 	}
 	peer, process := peerOf(c)
-	return &Conn{Conn: socketConn{c}, Peer: peer, Process: process}, nil
+	return &Conn{Conn: socketConn{c, l}, Peer: peer, Process: process}, nil
 }
 
-// closeLimit is how long a client may take to notice that its connection is closed.
+// closeLimit is how long a client may take to notice that a server which stops has closed its connection.
 const closeLimit = time.Second
 
-// socketConn is an accepted connection. After Close it can be read until the client has closed its end, too: a gRPC
-// server that stops waits for that, and the client's next call does not meet the old connection.
-type socketConn struct{ *net.UnixConn }
+// socketConn is an accepted connection. If the listener is closed first, as by a gRPC server that stops, the connection
+// can be read until the client has closed its end, too: the server waits for that, so that the client's next call does
+// not meet the old connection.
+type socketConn struct {
+	*net.UnixConn
+	listener *socketListener
+}
 
 func (c socketConn) Close() error {
+	if !c.listener.closed.Load() {
+		return c.UnixConn.Close()
+	}
 	time.AfterFunc(closeLimit, func() { _ = c.UnixConn.Close() })
 	return c.CloseWrite()
 }

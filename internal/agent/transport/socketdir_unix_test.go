@@ -201,14 +201,13 @@ func TestListenLeavesOtherFilesAlone(t *testing.T) {
 	}
 }
 
-// A client sees that the server has closed a connection, and the server when the client has closed it, too.
+// A client sees that a server which stops has closed its connection, and the server when the client has closed it, too.
 func TestCloseIsSeenByBothEnds(t *testing.T) {
 	d := openDir(t, t.TempDir())
 	l, err := d.Listen("a", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
 	client, err := net.Dial("unix", d.Path("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -217,8 +216,10 @@ func TestCloseIsSeenByBothEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Close(); err != nil {
-		t.Fatal(err)
+	for _, closed := range []io.Closer{l, server} {
+		if err := closed.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := io.ReadAll(client); err != nil {
 		t.Errorf("the client: %v", err)
