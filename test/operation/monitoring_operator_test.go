@@ -138,10 +138,10 @@ func TestHungOperation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w.until(t, handled("OK", "2")).has(t,
+	w.until(t, handled("OK", "2"))
+	w.until(t, `csi_proxy_operations_running{operation="WriteVolumeCache"} 0`).has(t,
 		`csi_proxy_kernel_calls_running{control_code="",function="Flush"} 0`,
 		`csi_proxy_kernel_call_oldest_seconds{control_code="",function="Flush"} 0`,
-		`csi_proxy_operations_running{operation="WriteVolumeCache"} 0`,
 		`csi_proxy_operations_waiting{operation="WriteVolumeCache"} 0`,
 		`csi_proxy_kernel_calls_total{code="OK",control_code="",function="Flush"} 2`,
 	)
