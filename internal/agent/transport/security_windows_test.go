@@ -26,7 +26,7 @@ func TestCheckPipeSecurity(t *testing.T) {
 		{"an owner whom clients refuse", "O:BUD:P(A;;GA;;;SY)", []string{"S-1-5-32-545", "leave the owner out"}},
 		{"empty", "", []string{"no access control list"}},
 		{"prose", "administrators only", []string{`"administrators only" is not a security descriptor`, "D:P(A;;GA;;;SY)"}},
-		{"a broken entry", "D:P(A;;GA;;;", []string{"is not a security descriptor"}},
+		{"an unknown right", "D:P(A;;ZZ;;;SY)", []string{"is not a security descriptor"}},
 		{"no list", "O:SYG:SY", []string{"no access control list", "everybody"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
