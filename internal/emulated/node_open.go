@@ -118,7 +118,7 @@ func (n *Node) checkWhole() error {
 		}
 	}
 	for _, path := range paths {
-		if _, err := os.Lstat(path); err != nil {
+		if info, err := os.Lstat(path); err != nil || !info.IsDir() {
 			return hostfiles.Damaged(path, "the directory of files is missing", "copy the saved node again")
 		}
 	}

@@ -61,6 +61,11 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 			server := n.state.SMB.Servers[0]
 			return os.RemoveAll(smb.SharePath(saved, server.Name, server.Shares[0].Name))
 		},
+		"a file in place of a share": func(saved string) error {
+			server := n.state.SMB.Servers[0]
+			share := smb.SharePath(saved, server.Name, server.Shares[0].Name)
+			return errors.Join(os.RemoveAll(share), os.WriteFile(share, nil, 0o600))
+		},
 		"half a node.json": func(saved string) error { return os.Truncate(filepath.Join(saved, stateFile), 100) },
 	} {
 		saved := filepath.Join(t.TempDir(), "saved")
@@ -82,7 +87,7 @@ func TestRestoreOfABrokenCopy(t *testing.T) {
 	wantOn(t, n, own, "own")
 }
 
-// A volume that was mounted, and that nothing has used yet, is no missing part of a copy.
+// The copy of a node with a mounted volume without files is complete.
 func TestRestoreOfAnUnusedVolume(t *testing.T) {
 	s := smallScenario()
 	s.Switches.AutomountOff = true
