@@ -251,8 +251,8 @@ func TestTwoDisksWithOneName(t *testing.T) {
 	}
 }
 
-// TestCallsHoldWhatTheyChange: no caller is told that a disk is offline, or a volume changed or mounted, while another call
-// works on it. One that joins a mount later would be told that the volume is mounted, after its disk has gone.
+// TestCallsHoldWhatTheyChange: while a call works on a disk, a volume or a path, a second one that changes it waits. A
+// caller that joins a mount later would be told that the volume is mounted, after its disk has gone.
 func TestCallsHoldWhatTheyChange(t *testing.T) {
 	type node = *caller.Node
 	formatted := func(n node) string { return n.Formatted(1) }

@@ -121,7 +121,7 @@ func (g *target) halfUnstaged() (number uint32, record string) {
 	return number, g.recordOf(".leaving")
 }
 
-// What a damaged record says of an unstaging is not guessed: the error names the file, and what to do instead.
+// A damaged record of an unstaging is an error, which names the file and what to do.
 func TestDamagedRecordOfAnUnstaging(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	number, record := g.halfUnstaged()
@@ -132,7 +132,7 @@ func TestDamagedRecordOfAnUnstaging(t *testing.T) {
 	g.OK(g.SetDiskState(number, false))
 }
 
-// A volume is torn down, and its disk taken offline, where there is no room for a record.
+// Unstage takes a disk offline without room for a record.
 func TestUnstageNeedsNoRoom(t *testing.T) {
 	g := attack(t, testnode.Options{})
 	number, record := g.halfUnstaged()

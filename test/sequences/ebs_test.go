@@ -199,7 +199,7 @@ func unstageIfThere(c *calls, path string) (there bool, err error) {
 		return there, err
 	}
 	id, err := c.GetVolumeIDFromTargetPath(path)
-	if caller.Reason(err) == reason.NotMounted { // which is no success for them, until the volume is staged again
+	if caller.Reason(err) == reason.NotMounted { // an error of these drivers until the volume is staged again
 		return true, errStuck
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/kubernetes-csi/csi-proxy/internal/testing/calls"
 )
 
-// What Windows accepts and does not do is no success.
+// A control code that Windows accepts without effect is an error.
 func TestAcceptedAndNotDone(t *testing.T) {
 	const number, grown = 1, 128 << 20
 	for name, test := range map[string]struct {
